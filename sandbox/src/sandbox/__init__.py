@@ -1,0 +1,1 @@
+"""Stand-ins for what the store already has, and a model server."""

@@ -1,0 +1,1 @@
+"""Fixed flows, grounded answers, the tool loop, conversations and handoffs."""

@@ -1,0 +1,1 @@
+"""Staff decisions, the handoff queue and the staff console."""

@@ -1,0 +1,1 @@
+"""Channels, login, message idempotency and server-sent events."""

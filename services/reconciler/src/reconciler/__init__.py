@@ -1,0 +1,1 @@
+"""Finds what hangs and has its owner finish it."""

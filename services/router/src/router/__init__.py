@@ -1,0 +1,1 @@
+"""Intent, language, sentiment and route of a message."""

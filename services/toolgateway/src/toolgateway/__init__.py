@@ -1,0 +1,1 @@
+"""Every tool, the policy, the action ledger and the payment adapters."""

@@ -1,0 +1,1 @@
+"""Starts Kafka, PostgreSQL and Redis, and supervises the services on one machine."""
