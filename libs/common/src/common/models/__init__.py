@@ -1,0 +1,30 @@
+"""The model gateway: one question in, one whole turn out, whichever provider could answer within the budget."""
+
+from common.models.breaker import Breaker
+from common.models.costs import Prices, cost_usd
+from common.models.errors import BudgetSpent, ModelFault, ModelRefused, ModelsDown
+from common.models.gateway import ModelGateway, Provider, RetryPlan
+from common.models.quotas import Quotas, RedisQuotas, Unlimited
+from common.models.turns import ModelRequest, ModelTurn, Priority, Size, ToolCall, Usage
+
+__all__ = [
+    "Breaker",
+    "BudgetSpent",
+    "ModelFault",
+    "ModelGateway",
+    "ModelRefused",
+    "ModelRequest",
+    "ModelTurn",
+    "ModelsDown",
+    "Prices",
+    "Priority",
+    "Provider",
+    "Quotas",
+    "RedisQuotas",
+    "RetryPlan",
+    "Size",
+    "ToolCall",
+    "Unlimited",
+    "Usage",
+    "cost_usd",
+]

@@ -1,0 +1,60 @@
+"""Puts a streamed turn together; arguments stay text until the block is whole, so half a call can't look like one."""
+
+from dataclasses import dataclass, field
+
+from common.models.errors import ModelFault
+from common.models.turns import ModelTurn, ToolCall, Usage
+
+
+@dataclass
+class _Block:
+    id: str
+    name: str
+    parts: list[str] = field(default_factory=list)
+    whole: bool = False
+
+
+@dataclass
+class Assembly:
+    """Collects text, tool blocks and usage in stream order; ``finish`` refuses a stream that was cut off."""
+
+    provider: str
+    model: str
+    usage: Usage = field(default_factory=Usage)
+    stop_reason: str | None = None
+    _text: list[str] = field(default_factory=list)
+    _blocks: dict[int, _Block] = field(default_factory=dict)
+
+    def add_text(self, text: str) -> None:
+        self._text.append(text)
+
+    def open_call(self, index: int, call_id: str, name: str) -> None:
+        self._blocks[index] = _Block(call_id, name)
+
+    def name_call(self, index: int, call_id: str | None, name: str | None) -> None:
+        """Open call ``index`` or complete its id and name (OpenAI's wire sends them with the first piece)."""
+        block = self._blocks.setdefault(index, _Block("", ""))
+        block.id, block.name = call_id or block.id, name or block.name
+
+    def add_input(self, index: int, part: str) -> None:
+        if index in self._blocks:
+            self._blocks[index].parts.append(part)
+
+    def close_block(self, index: int) -> None:
+        if index in self._blocks:
+            self._blocks[index].whole = True
+
+    def close_all(self) -> None:
+        for block in self._blocks.values():
+            block.whole = True
+
+    def finish(self) -> ModelTurn:
+        """Return the turn; raises ModelFault when the stream ended without saying why (a clean early EOF)."""
+        if self.stop_reason is None:
+            raise ModelFault("the stream was cut off")
+        # A block that never closed can't be trusted even when its text parses; its raw input is spoilt on purpose.
+        calls = tuple(
+            ToolCall(b.id, b.name, "".join(b.parts) if b.whole else "".join(b.parts) + "\x00")
+            for _, b in sorted(self._blocks.items())
+        )
+        return ModelTurn("".join(self._text), calls, self.stop_reason, self.usage, self.provider, self.model)

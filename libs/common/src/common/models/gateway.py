@@ -1,0 +1,157 @@
+"""Asks the first provider that is fit to answer, within one time budget for the whole turn."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from prometheus_client import Counter, Histogram
+
+from common.clock import Clock
+from common.crash import crash_point
+from common.models.breaker import Breaker
+from common.models.costs import cost_usd
+from common.models.errors import BudgetSpent, ModelFault, ModelRefused, ModelsDown
+from common.models.quotas import Quotas, Unlimited
+from common.models.turns import ModelRequest, ModelTurn, Priority
+
+_CALLS = Counter("model_calls_total", "Model calls by provider and outcome", ["provider", "outcome"])
+_TOKENS = Counter("model_tokens_total", "Tokens by provider, model and kind", ["provider", "model", "kind"])
+_COST = Counter("model_cost_usd_total", "Dollars by provider and model at list prices", ["provider", "model"])
+_SECONDS = Histogram(
+    "model_call_seconds",
+    "Time from question to whole answer",
+    ["provider"],
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30),
+)
+
+
+class Provider(Protocol):
+    """One model provider; ``ask`` raises ModelFault for what may pass and ModelRefused for what can't."""
+
+    name: str
+
+    async def ask(self, request: ModelRequest) -> ModelTurn: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPlan:
+    """How often one provider is tried and how long we wait in between (seconds, doubled each time, with jitter)."""
+
+    tries: int = 2
+    first_wait_s: float = 0.3
+    longest_wait_s: float = 4.0
+
+
+@dataclass
+class ModelGateway:
+    """Providers in order of preference, a breaker each; ``ask`` either returns a whole turn or raises ModelsDown."""
+
+    providers: Sequence[Provider]
+    clock: Clock
+    quotas: Quotas = field(default_factory=Unlimited)
+    plan: RetryPlan = field(default_factory=RetryPlan)
+    breaker_threshold: int = 3
+    breaker_rest_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        self._breakers = {
+            p.name: Breaker(self.clock, self.breaker_threshold, self.breaker_rest_s) for p in self.providers
+        }
+
+    async def ask(self, request: ModelRequest, budget_s: float, priority: Priority = "live") -> ModelTurn:
+        """Return one whole turn within ``budget_s`` seconds.
+
+        Raises BudgetSpent when time ran out, ModelsDown when no provider could answer or the quota is used up.
+        """
+        started = self.clock.monotonic()
+        try:
+            async with asyncio.timeout(budget_s):
+                await self._wait_for_quota(priority)
+                turn = await self._first_answer(request)
+        except TimeoutError as error:
+            raise BudgetSpent(f"no model answered within {budget_s:.1f} s") from error
+        return replace(turn, waited_s=self.clock.monotonic() - started)
+
+    async def close(self) -> None:
+        for provider in self.providers:
+            await provider.close()
+
+    async def _wait_for_quota(self, priority: Priority) -> None:
+        # Email and evals can wait for the next slot of the minute; the turn's budget bounds the wait.
+        while not await self.quotas.take(priority):
+            if priority == "live":
+                raise ModelsDown("the model quota is used up")
+            await asyncio.sleep(1.0)
+
+    async def _first_answer(self, request: ModelRequest) -> ModelTurn:
+        reasons: list[str] = []
+        for provider in self.providers:
+            try:
+                return await self._ask_one(provider, request, is_last=provider is self.providers[-1])
+            except (ModelFault, ModelRefused) as error:
+                reasons.append(error.reason)
+        raise ModelsDown("; ".join(reasons) or "no provider is configured")
+
+    async def _ask_one(self, provider: Provider, request: ModelRequest, *, is_last: bool) -> ModelTurn:
+        breaker = self._breakers[provider.name]
+        fault = ModelFault(f"{provider.name}: resting after failures")
+        for attempt in range(self.plan.tries):
+            if not breaker.allows():
+                _CALLS.labels(provider.name, "resting").inc()
+                break
+            try:
+                return await self._once(provider, request, breaker)
+            except ModelFault as error:
+                fault = error
+                if attempt + 1 < self.plan.tries:
+                    wait_s = self._wait_s(attempt, error, is_last=is_last)
+                    if wait_s is None:
+                        break
+                    await asyncio.sleep(wait_s)
+        raise fault
+
+    def _wait_s(self, attempt: int, error: ModelFault, *, is_last: bool) -> float | None:
+        """Seconds to the next try here; None when the provider asks for longer than moving on takes."""
+        own: float = min(self.plan.first_wait_s * 2**attempt, self.plan.longest_wait_s) * random.uniform(0.75, 1.0)  # noqa: S311 - jitter
+        if error.retry_after_s is None:
+            return own
+        return None if error.retry_after_s > own and not is_last else max(own, error.retry_after_s)
+
+    async def _once(self, provider: Provider, request: ModelRequest, breaker: Breaker) -> ModelTurn:
+        await crash_point("model.before_call")
+        try:
+            with _SECONDS.labels(provider.name).time():
+                turn = await provider.ask(request)
+        except ModelFault:
+            breaker.failed()
+            _CALLS.labels(provider.name, "fault").inc()
+            raise
+        except ModelRefused:
+            _CALLS.labels(provider.name, "refused").inc()
+            raise
+        except asyncio.CancelledError:
+            # A call that ran into the turn's budget is a failure of the provider too, else a hanging one is never left.
+            breaker.failed()
+            _CALLS.labels(provider.name, "cancelled").inc()
+            raise
+        breaker.succeeded()
+        _account(turn)
+        await crash_point("model.after_call")
+        return turn
+
+
+def _account(turn: ModelTurn) -> None:
+    _CALLS.labels(turn.provider, "answered").inc()
+    used = turn.usage
+    for kind, count in (
+        ("input", used.input_tokens),
+        ("output", used.output_tokens),
+        ("cache_read", used.cache_read_tokens),
+        ("cache_write", used.cache_write_tokens),
+    ):
+        _TOKENS.labels(turn.provider, turn.model, kind).inc(count)
+    _COST.labels(turn.provider, turn.model).inc(float(cost_usd(turn.model, used)))
