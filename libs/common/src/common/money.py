@@ -45,12 +45,14 @@ def parse_amount(text: object, currency: str) -> Decimal:
     decimals = exponent(currency)
     fraction = rf"\.[0-9]{{{decimals}}}" if decimals else ""
     if not isinstance(text, str) or not re.fullmatch(rf"(0|[1-9][0-9]{{0,{_MAX_DIGITS - 1}}}){fraction}", text):
-        raise BadAmount(f"an amount in {currency} is written with exactly {decimals} decimals, such as {_sample(decimals)}")
+        raise BadAmount(
+            f"an amount in {currency} is written with exactly {decimals} decimals, such as {_sample(decimals)}"
+        )
     return Decimal(text)
 
 
 def to_minor(amount: Decimal, currency: str) -> int:
-    """Return ``amount`` in minor units; raises BadAmount when it has more decimals than the currency or isn't finite."""
+    """Return ``amount`` in minor units; raises BadAmount when it has too many decimals or isn't finite."""
     if not amount.is_finite():
         raise BadAmount("an amount must be a finite number")
     minor = amount.scaleb(exponent(currency))
@@ -81,7 +83,9 @@ def read_typed_amount(text: str, locale: str, currency: str) -> Decimal | Ambigu
 
     ``locale`` is a language tag; ``None`` means there is no amount here.
     """
-    match = re.search(r"(?<![\w.,])([0-9]{1,3}(?:[.,'\u00a0\u202f ][0-9]{3})+|[0-9]+)(?:([.,])([0-9]+))?(?![\w]|[.,][0-9])", text)
+    match = re.search(
+        r"(?<![\w.,])([0-9]{1,3}(?:[.,'\u00a0\u202f ][0-9]{3})+|[0-9]+)(?:([.,])([0-9]+))?(?![\w]|[.,][0-9])", text
+    )
     if not match:
         return None
     whole, mark, fraction = match.groups()
@@ -94,7 +98,9 @@ def read_typed_amount(text: str, locale: str, currency: str) -> Decimal | Ambigu
     return _one_mark(whole, groups[0], locale, currency)
 
 
-def _with_fraction(digits: str, fraction: str, groups: list[str], mark: str, currency: str) -> Decimal | Ambiguous | None:
+def _with_fraction(
+    digits: str, fraction: str, groups: list[str], mark: str, currency: str
+) -> Decimal | Ambiguous | None:
     if mark in groups or len(fraction) > max(exponent(currency), 2):
         return None
     return Decimal(f"{digits}.{fraction}")

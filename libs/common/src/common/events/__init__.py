@@ -1,4 +1,4 @@
-"""Everything that crosses a topic, one frozen model each; unknown fields are ignored so that old code reads new events."""
+"""Everything that crosses a topic, one frozen model each; unknown fields are ignored, so old code reads new events."""
 
 from common.events.actions import ActionChanged, ApprovalDecided, ApprovalRequested
 from common.events.handoffs import HandoffOpened

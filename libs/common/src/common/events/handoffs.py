@@ -10,8 +10,8 @@ Queue = Literal["general", "billing", "legal", "security", "safety", "leads", "v
 
 
 class HandoffOpened(Event):
-    """``support.handoffs.v1``: the packet's keys are ``customer language reason orders actions pending_approvals attempted
-    verified_fields sentiment open_tickets next_step transcript model_summary``.
+    """``support.handoffs.v1``: the packet's keys are ``customer language reason orders actions pending_approvals
+    attempted verified_fields sentiment open_tickets next_step transcript model_summary``.
     """
 
     handoff_id: Id

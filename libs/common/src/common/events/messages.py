@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from common.events.model import AwareDatetime, Channel, Event, Id, Language, Route, Text
 
@@ -32,7 +32,7 @@ class HistoryTurn(Event):
     sender: Annotated[Literal["customer", "us"], Field(alias="from")]
     text: str
 
-    model_config = {"populate_by_name": True, "serialize_by_alias": True}
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
 
 class CustomerMessage(Event):
@@ -66,7 +66,7 @@ class WorkItem(Event):
     route: Route
     intent: str
     confidence: Annotated[float, Field(ge=0, le=1)]
-    probabilities: dict[str, float] = {}
+    probabilities: dict[str, float] = Field(default_factory=dict)
     language: Language
     sentiment: Annotated[float, Field(ge=-1, le=1)] = 0.0
     flags: tuple[str, ...] = ()

@@ -1,0 +1,75 @@
+"""PostgreSQL as every service uses it: one pool, JSON as Python values, transactions that retry what asks for it."""
+
+import json
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from typing import Any, TypeAlias, TypeVar
+
+import asyncpg
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record] | asyncpg.Connection[asyncpg.Record]"
+Database: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+_T = TypeVar("_T")
+
+# The database, not the statement, is what is in trouble: trying later is the answer, giving up on a message is not.
+UNAVAILABLE: tuple[type[BaseException], ...] = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+)
+_CONFLICTS = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+
+
+async def open_pool(dsn: str, schema: str, *, min_size: int = 2, max_size: int = 8) -> Database:
+    """Open a pool whose connections read and write JSONB as Python values and look into ``schema`` first.
+
+    Commits peak at about eight connections on two cores; a process never needs more.
+    """
+    return await asyncpg.create_pool(
+        dsn,
+        min_size=min_size,
+        max_size=max_size,
+        init=prepare_connection,
+        server_settings={"search_path": f"{schema},public", "application_name": schema},
+        command_timeout=30,
+    )
+
+
+async def prepare_connection(conn: Connection) -> None:
+    """Teach one connection JSON; Decimals inside travel as strings, so that no float ever holds money."""
+    for name in ("json", "jsonb"):
+        await conn.set_type_codec(name, encoder=dump_json, decoder=json.loads, schema="pg_catalog")
+
+
+def dump_json(value: Any) -> str:
+    """Serialise a value for a JSON column."""
+    return json.dumps(value, default=_plain, separators=(",", ":"), ensure_ascii=False)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Decimal):
+        return str(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} has no JSON form here")
+
+
+async def in_transaction(pool: Database, work: Callable[[Connection], Awaitable[_T]], *, tries: int = 5) -> _T:
+    """Run ``work`` in one transaction, again from the start after a serialisation conflict or a deadlock."""
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type(_CONFLICTS),
+        stop=stop_after_attempt(tries),
+        wait=wait_random_exponential(multiplier=0.01, max=0.5),
+        reraise=True,
+    )
+    async for attempt in retrying:
+        with attempt:
+            async with pool.acquire() as conn, conn.transaction():
+                return await work(conn)
+    raise AssertionError("the last attempt returns or raises")

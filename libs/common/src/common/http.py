@@ -1,0 +1,162 @@
+"""HTTP as every service speaks it: problem documents, health, and a client whose failures say what happened."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import aiohttp
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.exceptions import HTTPException
+
+from common.errors import OutcomeUnknown, Transient
+from common.telemetry import get_logger, traceparent
+
+PROBLEM_JSON = "application/problem+json"
+_log = get_logger()
+
+
+class Problem(Exception):  # noqa: N818 - RFC 9457's own word
+    """An answer that is a problem document (RFC 9457)."""
+
+    def __init__(
+        self, status: int, detail: str, *, title: str | None = None, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers = status, detail, headers
+        self.title = title or HTTPStatus(status).phrase
+
+
+def problem(
+    status: int, detail: str, *, title: str | None = None, headers: dict[str, str] | None = None
+) -> JSONResponse:
+    """Return a problem document with ``detail`` written for whoever has to act on it."""
+    body = {"type": "about:blank", "title": title or HTTPStatus(status).phrase, "status": status, "detail": detail}
+    return JSONResponse(body, status_code=status, headers=headers, media_type=PROBLEM_JSON)
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Make every error of ``app`` a problem document; broken JSON is 400, wrong fields are 422."""
+
+    @app.exception_handler(Problem)
+    async def on_problem(_: Request, e: Problem) -> JSONResponse:
+        return problem(e.status, e.detail, title=e.title, headers=e.headers)
+
+    @app.exception_handler(HTTPException)
+    async def on_http(_: Request, e: HTTPException) -> JSONResponse:
+        return problem(e.status_code, str(e.detail), headers=dict(e.headers) if e.headers else None)
+
+    @app.exception_handler(RequestValidationError)
+    async def on_invalid(_: Request, e: RequestValidationError) -> JSONResponse:
+        errors = e.errors()
+        if any(error["type"] == "json_invalid" for error in errors):
+            return problem(400, "the body is not valid JSON")
+        return problem(422, "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in errors[:5]))
+
+    @app.exception_handler(Exception)
+    async def on_bug(request: Request, e: Exception) -> JSONResponse:
+        _log.error("unhandled error", path=request.url.path, error=type(e).__name__, exc_info=e)
+        return problem(500, "something went wrong on our side; nothing was done")
+
+
+def health_routes(
+    app: FastAPI, ready: Callable[[], Awaitable[dict[str, bool]]], alive: Callable[[], bool] = lambda: True
+) -> None:
+    """Add ``/livez`` (no dependency), ``/readyz`` (each named part) and ``/metrics``."""
+
+    @app.get("/livez", include_in_schema=False)
+    async def livez() -> Response:
+        return PlainTextResponse("ok" if alive() else "stalled", status_code=200 if alive() else 503)
+
+    @app.get("/readyz", include_in_schema=False)
+    async def readyz() -> Response:
+        parts = await ready()
+        return JSONResponse(parts, status_code=200 if all(parts.values()) else 503)
+
+    @app.get("/metrics", include_in_schema=False)
+    async def metrics() -> Response:
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+
+async def serve(app: FastAPI, host: str, port: int, stop: asyncio.Event) -> None:
+    """Serve ``app`` until ``stop`` is set; open streams get three seconds to end."""
+    config = uvicorn.Config(
+        app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=3, lifespan="off"
+    )
+    server = uvicorn.Server(config)
+    # The process's own signal handling decides when to stop; uvicorn only follows.
+    server.capture_signals = contextlib.nullcontext  # type: ignore[assignment,method-assign]
+    serving = asyncio.create_task(server.serve())
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if serving.done() and not stop.is_set():
+        raise RuntimeError(f"cannot serve on {host}:{port}")
+    server.should_exit = True
+    await serving
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An HTTP answer: its status and its JSON body (text where it isn't JSON)."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+
+
+class ServiceClient:
+    """Calls one other service. No retry here: who calls knows whether the call may be repeated."""
+
+    def __init__(self, base_url: str, *, timeout_s: float, connections: int = 100) -> None:
+        self._base = base_url.rstrip("/")
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(timeout_s, 2.0))
+        self._connections = connections
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Close the pooled connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+    ) -> Reply:
+        """Send one request. Raises Transient when it never left, OutcomeUnknown when its answer was lost."""
+        session = self._open()
+        limit = aiohttp.ClientTimeout(total=timeout_s, sock_connect=2.0) if timeout_s else self._timeout
+        try:
+            async with session.request(
+                method,
+                self._base + path,
+                json=json,
+                params=params,
+                headers={"traceparent": traceparent(), **(headers or {})},
+                timeout=limit,
+            ) as response:
+                is_json = "json" in response.content_type
+                body = await (response.json(content_type=None) if is_json else response.text())
+                return Reply(response.status, body, response.headers)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as e:
+            raise Transient(f"{self._base} is not reachable") from e
+        except (aiohttp.ClientError, TimeoutError, ValueError) as e:
+            raise OutcomeUnknown(f"{method} {path} got no usable answer: {type(e).__name__}") from e
+
+    def _open(self) -> aiohttp.ClientSession:
+        # Opened at the first call, since a session belongs to the loop that runs it.
+        if self._session is None or self._session.closed:
+            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=self._connections))
+        return self._session

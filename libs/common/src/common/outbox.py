@@ -1,0 +1,170 @@
+"""The transactional outbox: a fact and its event leave together, or not at all (RELIABILITY R8).
+
+``enqueue`` writes the event row inside the caller's transaction and lets the commit itself wake the relay. One relay
+per schema holds the lock and publishes; the poll is only the net under a lost notification.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError
+from prometheus_client import Gauge
+from pydantic import BaseModel
+
+from common import db
+from common.crash import crash_point
+from common.ids import new_id
+from common.producer import Producer, event_headers
+from common.telemetry import get_logger
+from common.topics import Topic
+
+OUTBOX_SQL = """
+create table outbox (
+    id          bigint generated always as identity primary key,
+    event_id    text        not null unique,
+    topic       text        not null,
+    key         text        not null,
+    payload     bytea       not null,
+    headers     jsonb       not null,
+    attempts    integer     not null default 0 check (attempts >= 0),
+    last_error  text,
+    created_at  timestamptz not null default clock_timestamp()
+);
+"""
+INBOX_SQL = """
+create table inbox (
+    consumer_group text        not null,
+    event_id       text        not null,
+    seen_at        timestamptz not null default now(),
+    primary key (consumer_group, event_id)
+);
+create index inbox_by_age on inbox (seen_at);
+"""
+
+_ENQUEUE = """
+with queued as (
+    insert into outbox (event_id, topic, key, payload, headers)
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::jsonb[])
+    on conflict (event_id) do nothing
+    returning 1
+)
+select pg_notify('outbox_' || current_schema(), '') from queued limit 1
+"""
+_PENDING = """
+select id, topic, key, payload, headers from outbox
+where not (topic || '/' || key = any($1::text[])) order by id limit 500
+"""
+_SENT = "delete from outbox where id = any($1::bigint[])"
+_STUCK = "update outbox set attempts = attempts + 1, last_error = $2 where id = $1"
+_OLDEST = "select extract(epoch from clock_timestamp() - min(created_at))::float8 from outbox"
+# A wake-up is a notification; this poll only covers one that was lost with its connection.
+_POLL_S = 1.0
+_STUCK_PAUSE_S = 5.0
+_AGE = Gauge("outbox_oldest_age_seconds", "Age of the oldest unpublished event", ["schema"])
+_log = get_logger()
+
+
+class Outgoing:
+    """One event to enqueue; a given ``event_id`` makes a repeated step write the same row once."""
+
+    __slots__ = ("event", "event_id", "key", "occurred_at", "topic")
+
+    def __init__(
+        self, topic: Topic, key: str, event: BaseModel, *, occurred_at: datetime, event_id: str | None = None
+    ) -> None:
+        self.topic, self.key, self.event, self.occurred_at = topic, key, event, occurred_at
+        self.event_id = event_id or new_id("ev")
+
+
+async def enqueue(
+    conn: db.Connection, topic: Topic, key: str, event: BaseModel, *, occurred_at: datetime, event_id: str | None = None
+) -> None:
+    """Write one event row in the caller's transaction; its commit wakes the relay."""
+    await enqueue_all(conn, [Outgoing(topic, key, event, occurred_at=occurred_at, event_id=event_id)])
+
+
+async def enqueue_all(conn: db.Connection, outgoing: Sequence[Outgoing]) -> None:
+    """Write several event rows, in order, with one statement; lock the aggregate they speak of first."""
+    if not outgoing:
+        return
+    await conn.execute(
+        _ENQUEUE,
+        [o.event_id for o in outgoing],
+        [o.topic.name for o in outgoing],
+        [o.key for o in outgoing],
+        [o.event.model_dump_json(by_alias=True).encode() for o in outgoing],
+        [event_headers(o.event_id, o.occurred_at) for o in outgoing],
+    )
+
+
+class Relay:
+    """Publishes one schema's outbox while it holds that schema's lock; run one in each process that writes there."""
+
+    def __init__(self, dsn: str, schema: str, producer: Producer) -> None:
+        self._dsn, self._schema, self._producer = dsn, schema, producer
+        self._blocked: dict[str, float] = {}
+        self._wake = asyncio.Event()
+
+    async def run(self) -> None:
+        """Hold or wait for the lock and publish, until cancelled; a lost database is waited for."""
+        while True:
+            try:
+                await self._lead()
+            except (*db.UNAVAILABLE, asyncpg.PostgresError, KafkaError) as e:
+                _log.warning("outbox relay lost its footing", schema=self._schema, error=type(e).__name__)
+                await asyncio.sleep(0.5)
+
+    async def _lead(self) -> None:
+        conn = await asyncpg.connect(
+            self._dsn, server_settings={"search_path": f"{self._schema},public", "application_name": "relay"}
+        )
+        try:
+            await db.prepare_connection(conn)
+            # The lock lives on this connection of its own: a pooled one would drop it at release.
+            while not await conn.fetchval("select pg_try_advisory_lock(hashtext($1))", f"outbox:{self._schema}"):  # noqa: ASYNC110 - another process's lock has no event to wait for
+                await asyncio.sleep(_POLL_S)
+            await conn.add_listener(f"outbox_{self._schema}", self._on_notify)
+            await self._publish_for_ever(conn)
+        finally:
+            with contextlib.suppress(*db.UNAVAILABLE):
+                await conn.close(timeout=2)
+
+    def _on_notify(self, *_: object) -> None:
+        self._wake.set()
+
+    async def _publish_for_ever(self, conn: "asyncpg.Connection[asyncpg.Record]") -> None:
+        while True:
+            self._wake.clear()
+            now = asyncio.get_running_loop().time()
+            self._blocked = {key: until for key, until in self._blocked.items() if until > now}
+            rows = await conn.fetch(_PENDING, list(self._blocked))
+            if rows:
+                await self._publish(conn, rows)
+                if len(rows) > 1:
+                    _AGE.labels(self._schema).set(await conn.fetchval(_OLDEST) or 0.0)
+                continue
+            _AGE.labels(self._schema).set(await conn.fetchval(_OLDEST) or 0.0 if self._blocked else 0.0)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), _POLL_S)
+
+    async def _publish(self, conn: "asyncpg.Connection[asyncpg.Record]", rows: list[asyncpg.Record]) -> None:
+        await crash_point("outbox.before_send")
+        sending: list[tuple[int, asyncio.Future[Any]]] = []
+        for row in rows:
+            if (lane := f"{row['topic']}/{row['key']}") in self._blocked:
+                continue
+            try:
+                sending.append((row["id"], await self._producer.start_send(row)))
+            except (MessageSizeTooLargeError, ValueError) as e:
+                # This row can never be sent; it blocks its own key and nobody else's.
+                self._blocked[lane] = asyncio.get_running_loop().time() + _STUCK_PAUSE_S
+                await conn.execute(_STUCK, row["id"], type(e).__name__)
+                _log.error("outbox row is stuck", schema=self._schema, row=row["id"], error=type(e).__name__)
+        await asyncio.gather(*(future for _, future in sending))
+        await crash_point("outbox.after_send")
+        await conn.execute(_SENT, [row_id for row_id, _ in sending])
+        await crash_point("outbox.after_mark")
