@@ -1,6 +1,8 @@
 """Runs the servers in containers, where an engine answers and can pull the images."""
 
+import gc
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +32,15 @@ class Container:
 
 def engine_answers() -> bool:
     """True when a Docker engine answers a ping."""
-    try:
-        client = docker.from_env(timeout=5)
-        client.ping()
-    except (DockerException, OSError):
-        return False
+    with warnings.catch_warnings():
+        # The client leaves its socket to the collector when nobody answers.
+        warnings.simplefilter("ignore", ResourceWarning)
+        try:
+            client = docker.from_env(timeout=5)
+            client.ping()
+        except (DockerException, OSError):
+            gc.collect()
+            return False
     client.close()
     return True
 
