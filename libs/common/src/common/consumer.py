@@ -14,6 +14,7 @@ which the inbox makes harmless.
 """
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
@@ -95,7 +96,12 @@ class Consumer:
         self._settings, self._producer, self._subscriptions = settings, producer, subscriptions
         self._progress = [_Progress() for _ in subscriptions]
         self._broker = KafkaBroker(
-            settings.kafka_bootstrap, consumer_only=True, graceful_timeout=15, logger=None, apply_types=False
+            settings.kafka_bootstrap,
+            consumer_only=True,
+            graceful_timeout=15,
+            logger=logging.getLogger("faststream"),
+            log_level=logging.DEBUG,
+            apply_types=False,
         )
         self._readers = [self._subscribe(s, p) for s, p in zip(subscriptions, self._progress, strict=True)]
         self.joined = False
@@ -127,11 +133,18 @@ class Consumer:
     def _subscribe(self, subscription: Subscription[Any], progress: _Progress) -> Any:
         settings = self._settings
 
-        async def undecoded(_: Any) -> None:
-            """Records are decoded one by one in the handler; decoding here would fail a batch for one bad record."""
+        async def undecoded(message: KafkaMessage) -> Any:
+            # Records are decoded one by one later on: decoding here would fail a whole batch for one bad record.
+            return message.raw_message
 
-        async def consume(message: KafkaMessage) -> None:
-            records: tuple[ConsumerRecord, ...] = message.raw_message
+        async def unread(records: tuple[ConsumerRecord, ...]) -> KafkaMessage:
+            # The stock parser reads every header as UTF-8, so one bad byte would stop its partition for ever.
+            first, last = records[0], records[-1]
+            name = f"{first.offset}-{last.offset}-{first.timestamp}"
+            assert reader.consumer is not None, "a record was read by a consumer"
+            return KafkaMessage(raw_message=records, body=b"", message_id=name, consumer=reader.consumer)
+
+        async def consume(records: tuple[ConsumerRecord, ...]) -> None:
             await self._take(subscription, progress, records)
 
         reader = self._broker.subscriber(
@@ -145,6 +158,7 @@ class Consumer:
             session_timeout_ms=_SESSION_MS,
             heartbeat_interval_ms=_HEARTBEAT_MS,
             max_partition_fetch_bytes=4 * MAX_RECORD_BYTES,
+            parser=unread,
             decoder=undecoded,
         )
         reader(consume)
