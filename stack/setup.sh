@@ -8,6 +8,11 @@ mkdir -p "$cache" .run
 exec 9>.run/setup.lock
 flock 9 2>/dev/null || true # where there is no flock, two setups at once are the caller's care
 
+# uv doesn't read pip's settings; who told pip where packages come from meant uv too.
+[[ -z "${PIP_INDEX_URL:-}" ]] || export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$PIP_INDEX_URL}"
+[[ -z "${PIP_FIND_LINKS:-}" ]] || export UV_FIND_LINKS="${UV_FIND_LINKS:-$PIP_FIND_LINKS}"
+[[ -z "${PIP_CERT:-}" ]] || export SSL_CERT_FILE="${SSL_CERT_FILE:-$PIP_CERT}"
+
 say() { echo "· $*" >&2; }
 fail() { echo "setup: $*" >&2; exit 1; }
 
