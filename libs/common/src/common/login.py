@@ -1,4 +1,4 @@
-"""Tokens of the store's own logins (customers, staff): verified by the issuer's published keys, never by a shared secret."""
+"""Tokens of the store's own logins (customers, staff), verified by the issuer's published keys: no shared secret."""
 
 import asyncio
 import json
