@@ -1,0 +1,12 @@
+"""The guard's written rules: one file a language, one for what has no language."""
+
+from common.guard.rules import de, en, es, fr, markup
+from common.guard.rules.rule import Rule
+from common.guard.verdict import Where
+
+ALL: tuple[Rule, ...] = markup.RULES + en.RULES + es.RULES + fr.RULES + de.RULES
+
+
+def matching(folded: str, where: Where) -> tuple[str, ...]:
+    """Names of the rules that `folded` text breaks, each once, in the order the rules are written."""
+    return tuple(dict.fromkeys(r.name for r in ALL if where in r.where and r.matches(folded)))
