@@ -83,7 +83,7 @@ class Signer:
         """Read the key from a PEM file."""
         return cls(issuer, path.read_text(), kid)
 
-    def sign(self, audience: str, claims: dict[str, Any], ttl_s: float, now: datetime) -> str:
+    def sign(self, audience: str | list[str], claims: dict[str, Any], ttl_s: float, now: datetime) -> str:
         """Return a compact JWT of ``claims`` that ends ``ttl_s`` seconds after ``now`` (negative: already over)."""
         body = {
             **claims,
