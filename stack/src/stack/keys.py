@@ -1,7 +1,9 @@
 """Makes the development keys: one Ed25519 pair a signer, private halves readable by the owner only."""
 
+import contextlib
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +26,24 @@ def make_keys(folder: Path) -> Path:
         if not file.exists():
             _write(file, Ed25519PrivateKey.generate())
     jwks = {"keys": [_public(folder, name) for name in SERVICES]}
-    (folder / TRUSTED).write_text(json.dumps(jwks, indent=1))
+    text = json.dumps(jwks, indent=1)
+    trusted = folder / TRUSTED
+    if not trusted.exists() or trusted.read_text() != text:
+        part = folder / f".{TRUSTED}.{os.getpid()}"
+        part.write_text(text)
+        part.rename(trusted)
     return folder
 
 
 def _write(file: Path, key: Ed25519PrivateKey) -> None:
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    # Created with its final mode: a chmod afterwards would leave the key readable for a moment.
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+    # mkstemp gives mode 0600 from the start; linked, not renamed, so that of two makers at once the first one's stands.
+    handle, part = tempfile.mkstemp(dir=file.parent)
+    with os.fdopen(handle, "wb") as out:
         out.write(pem)
+    with contextlib.suppress(FileExistsError):
+        os.link(part, file)
+    Path(part).unlink()
 
 
 def _public(folder: Path, name: str) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+# Everything the repository can do, from a fresh clone with nothing set up. `make help` lists it.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
+# Tests and measurements never spend a real provider's money by accident.
+OFFLINE := $(if $(filter 1,$(REAL_MODEL)),,env -u ANTHROPIC_API_KEY -u ANTHROPIC_BASE_URL -u ANTHROPIC_AUTH_TOKEN -u OPENAI_API_KEY -u OPENAI_BASE_URL)
+SOURCES := libs services sandbox stack tests conftest.py
+TTL := $(if $(TTL_S),--ttl-s=$(TTL_S))
+
+.PHONY: help
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+.PHONY: setup
+setup: ## make .venv from requirements.lock (every command does this by itself)
+	@stack/setup.sh
+
+.PHONY: lock
+lock: setup ## rewrite requirements.lock from the pyproject files (UPGRADE=1 takes newer versions)
+	@stack/lock.sh $(if $(UPGRADE),--upgrade)
+
+.PHONY: up
+up: setup ## start everything in the background; returns when it is ready; addresses in .run/stack.env
+	@$(PY) -m stack up
+
+.PHONY: down
+down: setup ## stop everything
+	@$(PY) -m stack down
+
+.PHONY: token
+token: setup ## print a customer's login token: CUSTOMER=C-1001 (several in quotes) [TTL_S=-60]
+	@$(PY) -m stack token "$(CUSTOMER)" $(TTL)
+
+.PHONY: staff-token
+staff-token: setup ## print a staff token: STAFF=dana ROLE=viewer|approver|lead [CEILING=500.00] [TTL_S=]
+	@$(PY) -m stack staff-token "$(STAFF)" --role "$(ROLE)" $(if $(CEILING),--ceiling "$(CEILING)") $(TTL)
+
+.PHONY: service-token
+service-token: setup ## print the tool API's bearer value: SERVICE=agent [TTL_S=]
+	@$(PY) -m stack service-token "$(SERVICE)" $(TTL)
+
+.PHONY: assertion
+assertion: setup ## print a session assertion: CUSTOMER=C-1001 [TTL_S=]
+	@$(PY) -m stack assertion "$(CUSTOMER)" $(TTL)
+
+.PHONY: test
+test: setup ## run every test on real Kafka, PostgreSQL and Redis (ARGS= goes to pytest)
+	@$(OFFLINE) $(PY) -m pytest -q -m "not slow" $(ARGS)
+
+.PHONY: test-slow
+test-slow: setup ## run the long lanes as well
+	@$(OFFLINE) $(PY) -m pytest -q -m slow --timeout 1800 $(ARGS)
+
+.PHONY: check
+check: setup ## lint, types and house rules; needs no server
+	@$(PY) -m ruff check $(SOURCES)
+	@$(PY) -m ruff format --check $(SOURCES)
+	@$(PY) -m mypy libs/*/src services/*/src sandbox/src stack/src conftest.py
+	@$(PY) -m pytest -q tests/architecture
+
+.PHONY: format
+format: setup ## put the code into shape
+	@$(PY) -m ruff check --fix-only -q $(SOURCES)
+	@$(PY) -m ruff format -q $(SOURCES)
+
+.PHONY: clean
+clean: down ## stop everything and forget its data, keys and logs
+	@rm -rf .run

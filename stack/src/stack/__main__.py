@@ -1,0 +1,80 @@
+"""`python -m stack <command>`: what the Makefile calls."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stack import tokens
+from stack.keys import LOGINS, SERVICES, make_keys
+from stack.lifecycle import down, up
+from stack.paths import RUN
+from stack.progress import CannotStartError
+from stack.supervise import supervise
+
+
+def main() -> None:
+    """Runs one command; a thing that is missing ends in one clear line and exit status 1."""
+    arguments = _parser().parse_args()
+    try:
+        arguments.run(arguments)
+    except CannotStartError as error:
+        sys.exit(f"stack: {error}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="stack", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    for name, action in (("up", up), ("down", down), ("supervise", supervise)):
+        commands.add_parser(name).set_defaults(run=lambda _, action=action: action(RUN))
+    _ids(commands, "token", "customer", lambda a, keys, one: tokens.customer_token(keys, one, _now(), a.ttl_s))
+    _ids(commands, "assertion", "customer", lambda a, keys, one: tokens.session_assertion(keys, one, _now(), a.ttl_s))
+    _ids(commands, "service-token", "service", lambda a, keys, one: tokens.service_token(keys, one, _now(), a.ttl_s))
+    staff = _ids(commands, "staff-token", "staff", _staff_token)
+    staff.add_argument("--role", choices=("viewer", "approver", "lead"), required=True)
+    staff.add_argument("--ceiling", default=None)
+    return parser
+
+
+_LIFE_S = {
+    "token": tokens.CUSTOMER_TTL_S,
+    "assertion": tokens.SESSION_TTL_S,
+    "service-token": tokens.SERVICE_TTL_S,
+    "staff-token": tokens.STAFF_TTL_S,
+}
+
+
+def _ids(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    what: str,
+    make: Callable[[argparse.Namespace, Path, str], str],
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name)
+    parser.add_argument("ids", metavar=what.upper(), help="one or more, parted by spaces")
+    parser.add_argument("--ttl-s", type=float, default=_LIFE_S[name], help="negative: an expired one")
+
+    def run(arguments: argparse.Namespace) -> None:
+        keys = make_keys(RUN / "keys")
+        ids = arguments.ids.split()
+        if not ids:
+            raise CannotStartError(f"name a {what}: make {name} {what.upper()}=…")
+        if what == "service" and not set(ids) <= set(SERVICES):
+            raise CannotStartError(f"services are {', '.join(SERVICES)}; {', '.join(LOGINS)} are logins")
+        sys.stdout.write(tokens.lines(make(arguments, keys, one) for one in ids))
+
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _staff_token(arguments: argparse.Namespace, keys: Path, one: str) -> str:
+    return tokens.staff_token(keys, one, arguments.role, _now(), ttl_s=arguments.ttl_s, ceiling=arguments.ceiling)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+if __name__ == "__main__":
+    main()
