@@ -94,12 +94,15 @@ async def serve(app: FastAPI, host: str, port: int, stop: asyncio.Event) -> None
     server.capture_signals = contextlib.nullcontext  # type: ignore[assignment,method-assign]
     serving = asyncio.create_task(server.serve())
     stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if serving.done() and not stop.is_set():
-        raise RuntimeError(f"cannot serve on {host}:{port}")
-    server.should_exit = True
-    await serving
+    try:
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done() and not stop.is_set():
+            raise RuntimeError(f"cannot serve on {host}:{port}")
+    finally:
+        # Reached by a cancellation too: open requests still get their few seconds.
+        stopping.cancel()
+        server.should_exit = True
+        await serving
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Pure rules: what a staff member may do, and how a handoff moves."""
