@@ -1,0 +1,1 @@
+"""Pure: is the threshold safe, and when to try again."""
