@@ -56,7 +56,12 @@ def up(run: Path) -> None:
             stderr=out,
             start_new_session=True,
         )
-    _follow(supervisor, log, run / "stack.env")
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        _follow(supervisor, log, run / "stack.env")
+    except BaseException:  # also Ctrl-C: half a stack is of no use to anybody
+        _end(supervisor)
+        raise
 
 
 def _follow(supervisor: "subprocess.Popen[bytes]", log: Path, goal: Path) -> None:
@@ -73,9 +78,17 @@ def _follow(supervisor: "subprocess.Popen[bytes]", log: Path, goal: Path) -> Non
                 supervisor.returncode = 0  # it lives on without us; spares a ResourceWarning
                 return
             if time.monotonic() > end:
-                os.kill(supervisor.pid, signal.SIGTERM)
                 raise CannotStartError(f"not ready within {UP_WITHIN_S:.0f} s; logs are in {log.parent}")
             time.sleep(0.1)
+
+
+def _end(supervisor: "subprocess.Popen[bytes]") -> None:
+    supervisor.terminate()
+    try:
+        supervisor.wait(DOWN_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        supervisor.kill()
+        supervisor.wait()
 
 
 def down(run: Path) -> None:

@@ -119,6 +119,8 @@ def _start(stack: Stack, supervisor: Supervisor, names: tuple[str, ...]) -> None
 
     def all_ready() -> bool:
         supervisor.look_after()
+        if hopeless := supervisor.hopeless(missing):
+            raise CannotStartError(f"{', '.join(hopeless)} keeps dying:\n{explain()}")
         missing.difference_update([name for name in missing if answers_ready(stack.url(name))])
         return not missing
 

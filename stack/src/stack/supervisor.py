@@ -7,6 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,8 @@ TICK_S = 0.1
 STEADY_S = 10.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.3, 5.0
 STOP_WITHIN_S = 12.0
+# A service that keeps dying while the stack starts has something wrong with it that waiting won't mend.
+HOPELESS_AFTER = 5
 
 
 @dataclass
@@ -29,6 +32,7 @@ class Kept:
     started: float
     pause_s: float = FIRST_PAUSE_S
     restart_at: float | None = None
+    quick_deaths: int = 0
 
 
 @dataclass
@@ -53,6 +57,10 @@ class Supervisor:
             if kept.restart_at is not None and now >= kept.restart_at:
                 kept.process, kept.started, kept.restart_at = self._spawn(kept.program), now, None
 
+    def hopeless(self, names: Iterable[str]) -> list[str]:
+        """Those of `names` that died again and again without ever living long."""
+        return [name for name in names if self.kept[name].quick_deaths >= HOPELESS_AFTER]
+
     def stop_all(self, *, last: tuple[str, ...] = ()) -> None:
         """Stops the services side by side, then those named in `last` (what the services stand on)."""
         for names in ([n for n in self.kept if n not in last], [n for n in self.kept if n in last]):
@@ -71,7 +79,8 @@ class Supervisor:
 
     def _plan_restart(self, name: str, kept: Kept, status: int, now: float) -> None:
         lived = now - kept.started
-        kept.pause_s = FIRST_PAUSE_S if lived > STEADY_S else min(kept.pause_s * 2, LONGEST_PAUSE_S)
+        kept.quick_deaths = 0 if lived > STEADY_S else kept.quick_deaths + 1
+        kept.pause_s = min(FIRST_PAUSE_S * 2**kept.quick_deaths, LONGEST_PAUSE_S)
         kept.restart_at = now + kept.pause_s
         say(f"{name} ended with {status} after {lived:.1f} s; starting it again in {kept.pause_s:.1f} s")
 
