@@ -22,8 +22,8 @@ _REMEMBER_REQUEST = """
 insert into requests (key, version, digest, order_facts, queue, requested_by, requested_at, expires_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8)
 on conflict (key) do update set version = excluded.version, digest = excluded.digest,
-    order_facts = excluded.order_facts, queue = excluded.queue, requested_by = excluded.requested_by, requested_at = excluded.requested_at,
-    expires_at = excluded.expires_at
+    order_facts = excluded.order_facts, queue = excluded.queue, requested_by = excluded.requested_by,
+    requested_at = excluded.requested_at, expires_at = excluded.expires_at
 where requests.version < excluded.version
 """
 _REQUESTS = "select * from requests where key = any($1::text[])"
