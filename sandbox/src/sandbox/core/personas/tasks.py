@@ -1,0 +1,67 @@
+"""Calls that aren't a conversation: hand-over summaries and yes/no judgments asked for as JSON."""
+
+import json
+import re
+
+from sandbox.core.personas.reading import fold, read
+from sandbox.core.turn import Conversation, Turn
+
+_SUMMARY = re.compile(
+    r"\bsum(mari[sz]e)?\b.{0,40}\b(up|conversation|support)|three(-| short | plain )?\s*lines?|hand-?over summary",
+    re.IGNORECASE,
+)
+_GUARD = re.compile(r"\"?verdict\"?.{0,40}\bflagged\b", re.IGNORECASE | re.DOTALL)
+_CLASSIFIER = re.compile(r"\bintents?\b.*\bJSON\b|\bJSON\b.*\bintents?\b", re.IGNORECASE | re.DOTALL)
+_STEERING = re.compile(
+    r"ignore (all|any|your|the|previous)|system prompt|pre-?approved|you are now|\b(ai|asistente|assistant) (must|should|debe)|"
+    r"ignora|ignorez|ignoriere|<system|developer mode"
+)
+_INTENTS = {
+    "person": "asks_for_human", "cancel": "cancel_order", "address": "change_address", "account": "account_update",
+    "label": "return_request", "refund": "refund", "tracking": "where_is_my_order", "question": "policy_question",
+    "thanks": "other",
+}  # fmt: skip
+_LINE_CHARS = 160
+
+
+def is_task(conversation: Conversation) -> bool:
+    """Say whether the instructions ask for a summary or a judgment rather than a reply to the customer."""
+    if conversation.tools:
+        return False
+    return any(pattern.search(conversation.system) for pattern in (_SUMMARY, _GUARD, _CLASSIFIER))
+
+
+def do_task(conversation: Conversation) -> Turn:
+    """Return the summary's three lines, or the JSON asked for."""
+    if _GUARD.search(conversation.system):
+        steering = _STEERING.search(fold(" ".join([conversation.last, *conversation.notes])))
+        judged = {"verdict": "flagged", "reasons": ["steering"]} if steering else {"verdict": "clean", "reasons": []}
+        return Turn(json.dumps(judged))
+    if _SUMMARY.search(conversation.system):
+        return Turn(_summary(conversation))
+    wish = read(conversation).wish
+    return Turn(json.dumps({"intent": _INTENTS[wish], "type": _INTENTS[wish], "confidence": 0.9, "entities": {}}))
+
+
+def _summary(conversation: Conversation) -> str:
+    lines = "\n".join(conversation.customer or conversation.notes).splitlines()
+    said = [
+        line.partition(":")[2].strip() or line for line in lines if line.strip().lower().startswith("customer")
+    ] or lines
+    ours = [
+        line.partition(":")[2].strip()
+        for line in lines
+        if re.match(r"\s*(agent|assistant|us)\s*:", line, re.IGNORECASE)
+    ]
+    return "\n".join(
+        (
+            f"The customer wrote: {_short(said[0] if said else '-')}",
+            f"Our last answer: {_short(ours[-1]) if ours else 'none yet'}",
+            f"Open: {_short(said[-1] if said else '-')}",
+        )
+    )
+
+
+def _short(text: str) -> str:
+    flat = " ".join(re.sub(r"<[^>]*>", " ", text).split())
+    return flat if len(flat) <= _LINE_CHARS else f"{flat[: _LINE_CHARS - 1]}…"
