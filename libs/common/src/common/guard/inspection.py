@@ -11,6 +11,8 @@ from common.guard.verdict import CLEAN, GuardVerdict, Where
 
 # Whoever hides words from readers has said enough; one stray tag or a word in a comment has not.
 _HIDDEN_WORDS_TOLERATED = 2
+# Readings that differ from the plain one in a few signs only, as any text with digits in words does, prove no intent.
+_INNOCENT_ORIGINS = frozenset({"", "leet", "spaced_letters", "url", "escapes"})
 _SIGNS_THAT_SUFFICE = frozenset({"bidi_override", "invisible_run", "mixed_scripts"})
 
 
@@ -30,7 +32,11 @@ def inspect(text: str, where: Where, tripwire: Tripwire | None) -> GuardVerdict:
     for reading in readings(text):
         prefix = f"{reading.origin}:" if reading.origin else ""
         reasons += [prefix + name for name in rules.matching(reading.folded, where)]
-        if tripwire is not None and where != "reply" and tripwire.trips(reading.folded, hidden=bool(reading.origin)):
+        if (
+            tripwire is not None
+            and where != "reply"
+            and tripwire.trips(reading.folded, hidden=reading.origin not in _INNOCENT_ORIGINS)
+        ):
             reasons.append(prefix + "tripwire")
     if where == "reply" and find_cards(text):
         reasons.append("card_number")
