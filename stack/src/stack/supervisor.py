@@ -30,7 +30,7 @@ class Kept:
     program: Program
     process: subprocess.Popen[bytes]
     started: float
-    pause_s: float = FIRST_PAUSE_S
+    pause_s: float = 0.0
     restart_at: float | None = None
     quick_deaths: int = 0
 
@@ -80,7 +80,7 @@ class Supervisor:
     def _plan_restart(self, name: str, kept: Kept, status: int, now: float) -> None:
         lived = now - kept.started
         kept.quick_deaths = 0 if lived > STEADY_S else kept.quick_deaths + 1
-        kept.pause_s = min(FIRST_PAUSE_S * 2**kept.quick_deaths, LONGEST_PAUSE_S)
+        kept.pause_s = min(FIRST_PAUSE_S * 2 ** max(0, kept.quick_deaths - 1), LONGEST_PAUSE_S)
         kept.restart_at = now + kept.pause_s
         say(f"{name} ended with {status} after {lived:.1f} s; starting it again in {kept.pause_s:.1f} s")
 
