@@ -1,0 +1,7 @@
+"""``python -m router`` runs the service."""
+
+from common.service import run
+from router.app import main
+
+if __name__ == "__main__":
+    run("router", main)

@@ -1,0 +1,1 @@
+"""Everything outside the rules: encoders, the trained heads, language detection, the model provider."""

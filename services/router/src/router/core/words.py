@@ -1,0 +1,16 @@
+"""Folds text to plain lower-case letters, the form in which the word rules are written."""
+
+import re
+import unicodedata
+
+_SPACES = re.compile(r"\s+")
+# Emails quote whole threads; a rule that must be answered in time reads what a person would read first and last.
+_HEAD_CHARS, _TAIL_CHARS = 6_000, 2_000
+
+
+def fold(text: str) -> str:
+    """Return ``text`` in lower case without accents, curly quotes or runs of white space; ß becomes ss."""
+    if len(text) > _HEAD_CHARS + _TAIL_CHARS:
+        text = f"{text[:_HEAD_CHARS]} {text[-_TAIL_CHARS:]}"
+    plain = unicodedata.normalize("NFKD", text.casefold().replace("’", "'").replace("`", "'"))
+    return _SPACES.sub(" ", "".join(c for c in plain if not unicodedata.combining(c))).strip()
