@@ -1,12 +1,14 @@
 """`python -m stack <command>`: what the Makefile calls."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from stack import tokens
+from stack.environment import MARK
 from stack.keys import LOGINS, SERVICES, make_keys
 from stack.lifecycle import down, up
 from stack.paths import RUN
@@ -26,8 +28,10 @@ def main() -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="stack", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, action in (("up", up), ("down", down), ("supervise", supervise)):
-        commands.add_parser(name).set_defaults(run=lambda _, action=action: action(RUN))
+    commands.add_parser("up").set_defaults(run=lambda _: up(RUN))
+    commands.add_parser("down").set_defaults(run=lambda _: down(RUN))
+    # Started by `up`, which leaves the folder in the environment, where a sweep finds it too.
+    commands.add_parser("supervise").set_defaults(run=lambda _: supervise(Path(os.environ[MARK])))
     _ids(commands, "token", "customer", lambda a, keys, one: tokens.customer_token(keys, one, _now(), a.ttl_s))
     _ids(commands, "assertion", "customer", lambda a, keys, one: tokens.session_assertion(keys, one, _now(), a.ttl_s))
     _ids(commands, "service-token", "service", lambda a, keys, one: tokens.service_token(keys, one, _now(), a.ttl_s))
