@@ -1,0 +1,10 @@
+"""The reply check: what a reply claims, and whether the ledger, the orders and the handoff bear it out."""
+
+from agent.core.claims.check import check_reply, check_sentence
+from agent.core.claims.facts import Action, Claim, Facts, Order, ReplyCheck, SentenceCheck
+from agent.core.claims.sentences import SentenceStream, split_ready, split_sentences
+
+__all__ = [
+    "Action", "Claim", "Facts", "Order", "ReplyCheck", "SentenceCheck", "SentenceStream",
+    "check_reply", "check_sentence", "split_ready", "split_sentences",
+]  # fmt: skip

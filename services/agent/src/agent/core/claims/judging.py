@@ -1,0 +1,197 @@
+"""Hold a reading against the facts: the rules of what makes a claim about money, orders and people true."""
+
+from agent.core.claims.facts import ROW_KINDS, Action, Claim, Facts, Kind, State
+from agent.core.claims.lexicon import Lexicon
+from agent.core.claims.manner import Manner
+from agent.core.claims.reading import Reading
+from agent.core.claims.values import Amount, Values, currency_fits, placeholders
+
+_ALLOWED: dict[Manner, frozenset[str]] = {
+    "done": frozenset({"succeeded"}),
+    "pending": frozenset({"pending", "awaiting_approval"}),
+    "started": frozenset({"pending", "awaiting_approval", "succeeded"}),
+    "waiting": frozenset({"awaiting_approval"}),
+    "agreed": frozenset({"awaiting_approval"}),
+    "approved": frozenset({"succeeded"}),
+    "declined": frozenset({"rejected"}),
+    "failed": frozenset({"failed", "rejected"}),
+    "future": frozenset({"pending", "succeeded"}),
+    "unknowable": frozenset(),
+    "negated": frozenset(),
+}
+_STATES: dict[Manner, State] = {
+    "done": "done", "approved": "done", "declined": "done", "failed": "done", "unknowable": "done", "pending": "pending",
+    "started": "pending", "waiting": "pending", "agreed": "conditional", "future": "future", "negated": "negated",
+}  # fmt: skip
+_STATUS_FITS = {
+    "shipped": frozenset({"shipped", "delivered", "lost"}),
+    "delivered": frozenset({"delivered"}),
+    "processing": frozenset({"processing"}),
+    "lost": frozenset({"lost"}),
+}
+
+
+def judge(reading: Reading, values: Values, facts: Facts, sentence: str, lexicon: Lexicon) -> Claim:
+    """One claim with its verdict; values named in the reading's own clause narrow the rows it may rest on."""
+    said = _said(reading, values)
+    holds, why = _verdict(reading, said, facts, lexicon)
+    return Claim(
+        sentence=sentence,
+        kind=reading.kinds[0],
+        state="negated" if reading.status and reading.negated else _STATES[reading.manner],
+        amount=next((_plain(a) for a in said.amounts), None),
+        currency=next((a.currency for a in said.amounts), None),
+        order_id=next(iter(said.orders), None),
+        line_id=next(iter(said.lines), None),
+        reference=next(iter(said.references), None),
+        holds=holds,
+        why=why,
+    )
+
+
+def named_but_unreal(values: Values, facts: Facts) -> str | None:
+    """The first order number, line or reference that exists nowhere in the facts, as a reason."""
+    known = {_bare(o) for o in facts.order_ids()}
+    for order in values.orders:
+        if _bare(order) not in known:
+            return f"order {order} is unknown"
+    references = {a.reference.lower() for a in facts.actions if a.reference} | {a.key.lower() for a in facts.actions}
+    for reference in values.references:
+        if reference.lower() not in references and _bare(reference) not in known:
+            return f"reference {reference} is unknown"
+    return None
+
+
+def amount_is_real(amount: Amount, facts: Facts) -> bool:
+    """Whether some row carries the amount."""
+    return any(_is_amount_of(amount, row) for row in facts.actions)
+
+
+def _said(reading: Reading, values: Values) -> Values:
+    clause = reading.clause
+    return Values(
+        clause,
+        tuple(values.amounts[i] for i in placeholders(clause, "amtx")),
+        tuple(values.orders[i] for i in placeholders(clause, "ordx")),
+        tuple(values.references[i] for i in placeholders(clause, "refx")),
+        tuple(values.lines[i] for i in placeholders(clause, "linx")),
+    )
+
+
+def _verdict(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> tuple[bool, str]:
+    kind = reading.kinds[0]
+    if kind == "unread":
+        return False, "no ledger row can prove this"
+    if reading.manner == "unknowable":
+        return False, "nobody here can know this"
+    if kind == "handoff":
+        return _handoff(reading, facts, lexicon)
+    if kind == "order_status":
+        return _status(reading, said, facts)
+    if kind == "action" and reading.manner == "done" and facts.handoff:
+        return True, "handed over"
+    return _rows(reading, said, facts, lexicon)
+
+
+def _handoff(reading: Reading, facts: Facts, lexicon: Lexicon) -> tuple[bool, str]:
+    denied = reading.manner == "negated"
+    if (
+        not denied
+        and lexicon.has("waiting", reading.clause)
+        and any(a.status == "awaiting_approval" for a in facts.actions)
+    ):
+        return True, "a person has to approve a row"
+    return facts.handoff != denied, "handed over" if facts.handoff else "no handoff"
+
+
+def _status(reading: Reading, said: Values, facts: Facts) -> tuple[bool, str]:
+    named = {_bare(o) for o in said.orders}
+    orders = [o for o in facts.orders if not named or _bare(o.order_id) in named]
+    fits = _STATUS_FITS[reading.status or "processing"]
+    if reading.negated:
+        return bool(orders) and any(o.status not in fits for o in orders), "status of the order"
+    return any(o.status in fits for o in orders), "status of the order"
+
+
+def _rows(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> tuple[bool, str]:
+    rows = [r for r in facts.actions if _is_of_kind(r, reading.kinds) and _fits(r, said, reading, lexicon)]
+    if reading.manner == "negated":
+        return _denial(reading, rows, said, facts)
+    allowed = _ALLOWED[reading.manner]
+    standing = [r for r in rows if r.status in allowed or (reading.manner == "approved" and r.approved_by)]
+    if reading.manner == "done" and reading.kinds == ("cancel",) and not standing:
+        return _cancelled_in_orders(said, facts), "no succeeded cancellation"
+    if not standing:
+        found = ", ".join(sorted({r.status for r in rows})) or "no row"
+        return False, f"{reading.manner} needs {' or '.join(sorted(allowed))}: {found}"
+    if lexicon.has("whole", reading.clause) and "refund" in reading.kinds and not any(_is_whole(r) for r in standing):
+        return False, "no row proves the whole order"
+    if not _amounts_fit(said.amounts, standing):
+        return False, "no such amount in those rows"
+    return True, "row " + ", ".join(r.key or r.kind for r in standing)
+
+
+def _denial(reading: Reading, rows: list[Action], said: Values, facts: Facts) -> tuple[bool, str]:
+    done = [r for r in rows if r.status == "succeeded" and (not said.amounts or _amounts_fit(said.amounts, [r]))]
+    if done or (reading.kinds == ("cancel",) and _cancelled_in_orders(said, facts)):
+        return False, "it did happen"
+    return True, "nothing succeeded"
+
+
+def _cancelled_in_orders(said: Values, facts: Facts) -> bool:
+    named = {_bare(o) for o in said.orders}
+    return any(o.status == "cancelled" for o in facts.orders if not named or _bare(o.order_id) in named)
+
+
+def _is_of_kind(row: Action, kinds: tuple[Kind, ...]) -> bool:
+    if kinds == ("action",):
+        return row.kind in ROW_KINDS
+    # a cancellation that names an amount is also the order system's refund of it
+    return row.kind in kinds or ("refund" in kinds and row.kind == "cancel" and row.amount is not None)
+
+
+def _fits(row: Action, said: Values, reading: Reading, lexicon: Lexicon) -> bool:
+    if said.orders and row.order_id and _bare(row.order_id) not in {_bare(o) for o in said.orders}:
+        return False
+    if said.lines and row.line_id and row.line_id.lower() not in {i.lower() for i in said.lines}:
+        return False
+    if said.references and row.reference not in said.references and row.key not in said.references:
+        return False
+    return _field_fits(row, reading, lexicon)
+
+
+def _field_fits(row: Action, reading: Reading, lexicon: Lexicon) -> bool:
+    parts = row.key.split(":")
+    if row.kind != "account_change" or len(parts) < 3 or parts[2] not in lexicon.fields:
+        return True
+    named = {f for f, words in lexicon.fields.items() if words.search(reading.clause)}
+    if "email" in named:
+        named.discard("address")
+    return not named or parts[2] in named
+
+
+def _is_whole(row: Action) -> bool:
+    return row.kind == "cancel" or not row.line_id
+
+
+def _amounts_fit(amounts: tuple[Amount, ...], rows: list[Action]) -> bool:
+    """Every said amount is some row's, or the sum of all of them in one currency."""
+    total = sum((r.amount for r in rows if r.amount is not None), start=rows[0].amount * 0 if rows[0].amount else 0)
+    one_currency = len({r.currency for r in rows}) == 1
+    return all(
+        any(_is_amount_of(a, r) for r in rows)
+        or (len(rows) > 1 and one_currency and total in a.values and currency_fits(a.currency, rows[0].currency))
+        for a in amounts
+    )
+
+
+def _is_amount_of(amount: Amount, row: Action) -> bool:
+    return row.amount is not None and row.amount in amount.values and currency_fits(amount.currency, row.currency)
+
+
+def _bare(order: str) -> str:
+    return order.lstrip("#").lower()
+
+
+def _plain(amount: Amount) -> str:
+    return str(max(amount.values))

@@ -1,0 +1,175 @@
+"""Read one sentence: which deeds it speaks of and in which manner, before any fact is looked at."""
+
+from dataclasses import dataclass, replace
+
+from agent.core.claims.facts import Kind
+from agent.core.claims.lexicon import Lexicon
+from agent.core.claims.manner import Manner, find_manner, state_words
+from agent.core.claims.text import Prepared
+from agent.core.claims.topics import Topic, find_topics
+
+
+# "your request for a refund was declined" tells more than that there was a request
+_DECISIONS = ("waiting", "approved", "declined")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A deed as said: `kinds` are alternatives; `assumed` when no verb showed its state."""
+
+    kinds: tuple[Kind, ...]
+    manner: Manner
+    clause: str
+    assumed: bool = False
+    status: str | None = None
+    negated: bool = False
+    passive: bool = True
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    clauses: tuple[str, ...]
+    topics: tuple[tuple[Topic, ...], ...]
+    asks: bool
+    lexicon: Lexicon
+
+    def kindless(self, index: int) -> bool:
+        return 0 <= index < len(self.clauses) and not self.topics[index]
+
+    def near(self, index: int, idea: str) -> bool:
+        """Whether the clause shows the idea, or a clause beside it that speaks of nothing else or opens the sentence."""
+        if self.lexicon.has(idea, self.clauses[index]):
+            return True
+        beside = [i for i in (index - 1, index + 1) if self.kindless(i) or (i == 0 and index == 1)]
+        return any(self.lexicon.has(idea, self.clauses[i]) for i in beside)
+
+
+def read_sentence(prepared: Prepared, lexicon: Lexicon, context: Kind | None = None) -> list[Reading]:
+    """All readings of a sentence, in order; empty when it claims nothing.
+
+    `context` is the kind the sentence before spoke of, so that "It is waiting for approval." has a subject.
+    """
+    topics = tuple(find_topics(c, lexicon) for c in prepared.clauses)
+    sentence = _Sentence(prepared.clauses, topics, prepared.asks, lexicon)
+    readings: list[Reading] = []
+    for index in range(len(sentence.clauses)):
+        if prepared.asks and not _stands_beside_question(index, sentence):
+            continue
+        if topics[index]:
+            readings.extend(_read_clause(index, sentence))
+        elif not _claims_nothing(index, sentence):
+            readings = _carry_on(sentence.clauses[index], readings, lexicon)
+    if not readings and not prepared.asks and not any(topics):
+        readings = _read_bare(sentence, context)
+    return readings
+
+
+def _stands_beside_question(index: int, sentence: _Sentence) -> bool:
+    """Tell "Your refund is out, anything else?" (a claim) from "Is my refund out?" (none)."""
+    return index < len(sentence.clauses) - 1 and sentence.lexicon.has("firm", sentence.clauses[index])
+
+
+def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
+    clause, lexicon = sentence.clauses[index], sentence.lexicon
+    agreed = sentence.near(index, "agreed_condition") and not lexicon.has("offer", clause)
+    if not agreed and _claims_nothing(index, sentence):
+        return []
+    readings = []
+    for topic in sentence.topics[index]:
+        manner = find_manner(clause, lexicon, about_people="handoff" in topic.kinds)
+        if not agreed and manner not in _DECISIONS and _only_wished(clause, topic, lexicon):
+            continue
+        if agreed and "handoff" not in topic.kinds and not _already_firm(clause, manner, lexicon):
+            manner = "agreed"
+        readings.append(
+            Reading(
+                topic.kinds,
+                manner,
+                clause,
+                assumed=not topic.strong and manner == "done",
+                status=topic.status,
+                negated=lexicon.has("negation", clause),
+            )
+        )
+    return readings
+
+
+def _already_firm(clause: str, manner: Manner, lexicon: Lexicon) -> bool:
+    """ "Refunded after approval" is done; "will be refunded after approval" waits."""
+    return manner in ("approved", "declined", "unknowable") or (manner == "done" and lexicon.has("perfect", clause))
+
+
+def _claims_nothing(index: int, sentence: _Sentence) -> bool:
+    clause, lexicon = sentence.clauses[index], sentence.lexicon
+    firm = lexicon.has("firm", clause)
+    if any(lexicon.has(idea, clause) for idea in ("offer", "instruction")):
+        return True
+    if lexicon.has("cannot", clause) and not firm:
+        return True
+    if lexicon.has("policy", clause) and not firm:
+        return True
+    if firm:
+        return False
+    earlier = sentence.clauses[:index]
+    if any(lexicon.has("offer", c) or lexicon.has("condition", c) for c in earlier):
+        return True
+    if sentence.near(index, "condition"):
+        return True
+    after = index + 1
+    if sentence.kindless(after) and lexicon.has("offer", sentence.clauses[after]) and lexicon.has("future", clause):
+        return True
+    # "once we have it back, we refund you": the deed hangs on something other than an approval
+    return any(sentence.kindless(i) and lexicon.has("when", sentence.clauses[i]) for i in (index - 1, after)) and (
+        lexicon.has("future", clause)
+    )
+
+
+def _only_wished(clause: str, topic: Topic, lexicon: Lexicon) -> bool:
+    """Whether the kind is named only as something the customer asks for or about."""
+    wish = lexicon.one["wish"].search(clause)
+    return wish is not None and wish.start() <= topic.start and not lexicon.has("perfect", clause[wish.end() :])
+
+
+def _carry_on(clause: str, readings: list[Reading], lexicon: Lexicon) -> list[Reading]:
+    """A clause without a kind may say the state of the deed named before it."""
+    manner = state_words(clause, lexicon)
+    if manner is None or not readings or readings[-1].kinds[0] in ("handoff", "order_status"):
+        return readings
+    last = readings[-1]
+    said = replace(last, manner=manner, clause=clause, assumed=False)
+    if last.assumed:
+        return [*readings[:-1], replace(said, clause=f"{last.clause} {clause}")]
+    if manner == "pending" and last.manner in ("future", "started", "done"):
+        return readings
+    return [*readings, said]
+
+
+def _read_bare(sentence: _Sentence, context: Kind | None) -> list[Reading]:
+    """A sentence that names no kind: it may still report a state, a completion, or a deed no ledger row can prove."""
+    lexicon = sentence.lexicon
+    kind: Kind = context or "action"
+    readings: list[Reading] = []
+    for index, clause in enumerate(sentence.clauses):
+        if _claims_nothing(index, sentence):
+            continue
+        manner = state_words(clause, lexicon)
+        if lexicon.has("other_deed", clause) and not lexicon.has("negation", clause):
+            readings.append(Reading(("unread",), "done", clause))
+        elif manner in ("waiting", "approved", "declined") or (manner and lexicon.has("request", clause)):
+            readings.append(Reading((kind,), manner, clause))
+        elif lexicon.has("sorted_out", clause):
+            readings.append(Reading((kind,), "negated" if lexicon.has("negation", clause) else "done", clause))
+        elif _strange_deed(clause, lexicon):
+            readings.append(Reading(("action",), "done", clause))
+    return readings
+
+
+def _strange_deed(clause: str, lexicon: Lexicon) -> bool:
+    """ "I have zorbed your kettle": a deed in the first person whose verb is none of the harmless ones."""
+    if lexicon.has("negation", clause):
+        return False
+    return any(
+        not lexicon.one["benign"].match(m.group(m.lastgroup))
+        for m in lexicon.one["deed"].finditer(clause)
+        if m.lastgroup
+    )

@@ -1,0 +1,50 @@
+"""Bring a sentence into the one form the lexicons are written for, and cut it into clauses."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from agent.core.claims.lexicon import Lexicon
+from agent.core.claims.values import Values, find_values
+
+_QUOTED = re.compile(
+    r"\"([^\"]*)\"|“([^”“]*)[”“]|«([^»]*)»|„([^“”\"]*)[“”\"]|»([^«]*)«|(?<!\w)‘([^’]*)’(?!\w)|(?<!\w)'([^']{8,})'(?!\w)"
+)
+_CUSTOMER_SAID = re.compile(
+    r"\b(?:wrote|writ\w*|said|say|saying|asked|asking|message|words|mention\w*|question|quote\w*|schreib\w*|schrieb\w*|geschrieben|"
+    r"sag\w*|gesagt|nachricht|frag\w*|worte?n?|meinten|mail|email|escrib\w*|dijist\w*|dijo|dice\w*|mensaje|pregunt\w*|palabras|"
+    r"écri\w*|dit\w*|dites|message|demand\w*|mots|question|correo|courriel|title|titled|called|article|artikel|artículo|named)\b",
+    re.IGNORECASE,
+)
+_INVISIBLE = re.compile(r"[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u202a-\u202e]")
+_MARKUP = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)|^\s*(?:[-•*]|\d+[.)])\s+")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A sentence ready to read: its values, its clauses (masked, lower case, no noise) and whether it asks."""
+
+    values: Values
+    clauses: tuple[str, ...]
+    asks: bool
+
+
+def prepare(sentence: str, lexicon: Lexicon) -> Prepared:
+    """Normalise, drop what the customer is quoted with, mask values, spell contractions out, split into clauses."""
+    plain = _plain(sentence)
+    if _CUSTOMER_SAID.search(plain):
+        plain = _QUOTED.sub(" quotx ", plain)
+    values = find_values(plain)
+    text = values.masked.lower()
+    for short, long in lexicon.spellings:
+        text = short.sub(long, text)
+    text = lexicon.one["noise"].sub(" ", re.sub(r"\s+", " ", text))
+    clauses = tuple(c.strip(" .!?¡¿\"'“”„«»") for c in lexicon.splitter.split(text))
+    return Prepared(values, tuple(c for c in clauses if c), "?" in sentence)
+
+
+def _plain(sentence: str) -> str:
+    text = unicodedata.normalize("NFC", sentence)
+    text = _INVISIBLE.sub("", text).replace("\u00a0", " ").replace("\u202f", " ")
+    text = _MARKUP.sub("", text)
+    return re.sub(r"[’‘`´ʼ](?=\w)", "'", text)

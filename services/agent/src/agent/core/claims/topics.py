@@ -1,0 +1,97 @@
+"""Which kinds of deed a clause speaks of, and how surely."""
+
+import re
+from dataclasses import dataclass
+
+from agent.core.claims.facts import Kind
+from agent.core.claims.lexicon import Lexicon
+
+_ORDER: tuple[Kind, ...] = ("refund", "cancel", "address_change", "return_label", "account_change", "handoff")
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A kind (or several it may be) found in a clause; `strong` when a verb says it, `start` where it is said."""
+
+    kinds: tuple[Kind, ...]
+    strong: bool
+    start: int
+    status: str | None = None
+
+
+def find_topics(clause: str, lexicon: Lexicon) -> tuple[Topic, ...]:
+    """Topics of a normalised clause; verbs outrank bare nouns, and an order's whereabouts come after its deeds."""
+    found = _matches(clause, lexicon.strong)
+    if found:
+        found = _settle(clause, found, lexicon)
+    if "handoff" not in found and "cancel" not in found and "address_change" not in found:
+        status = _status(clause, lexicon)
+        if (
+            status
+            and not ({"return_label", "account_change"} & found.keys())
+            and not _about_money(clause, found, lexicon)
+        ):
+            return (status,)
+    strong = bool(found)
+    named = {k: m for k, m in _matches(clause, lexicon.weak).items() if k != "handoff"}
+    if not found or (found.keys() == {"handoff"} and named and lexicon.has("waiting", clause)):
+        # "my manager is studying your refund request" tells of the refund, not of a person taking over
+        found = _settle(clause, named or _matches(clause, lexicon.weak), lexicon)
+    return tuple(Topic(_alternatives(kind, clause, lexicon), strong, m.start()) for kind, m in found.items())
+
+
+def _matches(clause: str, patterns: dict[str, re.Pattern[str]]) -> dict[Kind, re.Match[str]]:
+    return {kind: m for kind in _ORDER if kind in patterns and (m := patterns[kind].search(clause))}
+
+
+def _settle(clause: str, found: dict[Kind, re.Match[str]], lexicon: Lexicon) -> dict[Kind, re.Match[str]]:
+    """Let one reading win where patterns of two kinds caught the same words."""
+    kept = dict(found)
+    if "handoff" in kept and len(kept) > 1:
+        if lexicon.has("waiting", clause):
+            del kept["handoff"]
+        elif all(m.start() >= kept["handoff"].start() for m in kept.values()):
+            return {"handoff": kept["handoff"]}
+        else:
+            del kept["handoff"]
+    if "return_label" in kept:
+        kept.pop("refund", None)
+        kept.pop("address_change", None)
+    if "account_change" in kept and "address_change" in kept:
+        del kept["address_change" if _is_account(clause, lexicon) else "account_change"]
+    if "address_change" in kept or "account_change" in kept:
+        kept.pop("refund", None)
+    if "refund" in kept and "cancel" in kept and not re.search(r"ordx\d", clause) and not lexicon.has("parcel", clause):
+        del kept["cancel"]
+    return kept
+
+
+def _is_account(clause: str, lexicon: Lexicon) -> bool:
+    named = [f for f in ("email", "phone", "name") if lexicon.fields[f].search(clause)]
+    return bool(named) or lexicon.has("account", clause)
+
+
+def _alternatives(kind: Kind, clause: str, lexicon: Lexicon) -> tuple[Kind, ...]:
+    """An address without order or account beside it may be either's."""
+    if kind not in ("address_change", "account_change") or not lexicon.fields["address"].search(clause):
+        return (kind,)
+    if any(lexicon.fields[f].search(clause) for f in ("email", "phone", "name")):
+        return (kind,)
+    if re.search(r"ordx\d", clause):
+        return ("address_change",)
+    return (kind, "account_change" if kind == "address_change" else "address_change")
+
+
+def _about_money(clause: str, found: dict[Kind, re.Match[str]], lexicon: Lexicon) -> bool:
+    return "refund" in found or bool(lexicon.weak["refund"].search(clause))
+
+
+def _status(clause: str, lexicon: Lexicon) -> Topic | None:
+    subject = lexicon.has("parcel", clause) or re.search(r"ordx\d", clause)
+    if not subject:
+        return None
+    for status in ("lost", "delivered", "shipped", "processing"):
+        match = lexicon.statuses[status].search(clause)
+        if match:
+            return Topic(("order_status",), strong=True, start=match.start(), status=status)
+    return None
