@@ -56,7 +56,10 @@ class AnthropicProvider:
         body: dict[str, Any] = {
             "model": self._models[request.size],
             "max_tokens": request.max_tokens,
-            "system": [{"type": "text", "text": request.system, **_CACHED}],
+            "system": [
+                {"type": "text", "text": request.system, **_CACHED},
+                *([{"type": "text", "text": request.context}] if request.context else []),
+            ],
             "messages": list(request.messages),
         }
         if request.tools:

@@ -62,7 +62,7 @@ class OpenAIProvider:
         await self._client.close()
 
     def _wire(self, request: ModelRequest) -> dict[str, Any]:
-        messages = [{"role": "system", "content": request.system}]
+        messages = [{"role": "system", "content": text} for text in (request.system, request.context) if text]
         for message in request.messages:
             messages.extend(_translated(message))
         body: dict[str, Any] = {

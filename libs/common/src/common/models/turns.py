@@ -1,6 +1,6 @@
 """What is asked of a model and what it answered, in a form that no provider owns.
 
-Messages are kept as Anthropic's content blocks, since that is the richer shape of the two; the other adapter translates.
+Messages are kept as Anthropic's content blocks, the richer shape of the two; the other adapter translates.
 """
 
 import json
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call: ``system`` and ``tools`` are the fixed part that providers may cache, ``messages`` are content blocks."""
+    """One call: ``system`` and ``tools`` are the fixed part, which providers cache; ``messages`` are content blocks."""
 
     system: str
     messages: tuple[Json, ...]
@@ -23,6 +23,8 @@ class ModelRequest:
     max_tokens: int = 1_024
     # Set when a tool may not be called any more although the history still holds tool blocks.
     tools_allowed: bool = True
+    # Instructions that change from message to message; they follow the cached part and don't spoil it.
+    context: str = ""
     subject: str | None = None
 
 

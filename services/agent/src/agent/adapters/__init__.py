@@ -1,0 +1,1 @@
+"""Everything the agent awaits on the outside world."""

@@ -1,0 +1,129 @@
+"""Opening a handoff: conversation status, owner version, row and event belong to one transaction (SPEC §2)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent.adapters.store import load_transcript
+from agent.core.packet import Case, build_packet, priority_of, queue_of
+from agent.core.state import Memory
+from common import db
+from common.events import HandoffOpened
+from common.events.model import Channel, Language
+from common.ids import derived_id
+from common.outbox import enqueue
+from common.topics import HANDOFFS
+
+Json = dict[str, Any]
+_TAKE = """
+update conversations set status = 'with_person', owner = 'people', owner_version = owner_version + 1,
+       version = version + 1, updated_at = now()
+where id = $1 and owner = 'agent' and owner_version = $2 returning owner_version
+"""
+_INSERT = """
+insert into handoffs (id, conversation_id, reason, priority, queue, packet, owner_version, opened_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
+"""
+# A summary is tried a few times by whichever worker has a model at hand; the row itself is the queue.
+_WANT_SUMMARY = """
+with next as (
+    select id from handoffs where summary = 'wanted' and summary_at < now()
+    order by summary_at limit 1 for update skip locked
+)
+update handoffs h set summary_tries = h.summary_tries + 1, summary_at = now() + interval '30 seconds',
+       summary = case when h.summary_tries >= 2 then 'given_up' else h.summary end
+from next where h.id = next.id
+returning h.id, h.conversation_id
+"""
+_SAVE_SUMMARY = """
+update handoffs set packet = jsonb_set(packet, '{model_summary}', $2), summary = 'written'
+where id = $1 and summary <> 'written'
+returning id, conversation_id, reason, priority, queue, packet, owner_version, opened_at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffDraft:
+    """A handoff about to be opened; ``seed`` names what caused it, so that a repeated step opens it once."""
+
+    conversation_id: str
+    seed: str
+    case: Case
+    memory: Memory
+    channel: Channel
+    thread_ref: str | None
+    language: Language
+
+
+async def insert_handoff(
+    conn: db.Connection, draft: HandoffDraft, owner_version: int, now: datetime
+) -> HandoffOpened | None:
+    """Take the conversation from the agent and write the row, in the caller's transaction.
+
+    Returns the event to send with it, or None when the agent doesn't own the conversation under that version any more.
+    """
+    version = await conn.fetchval(_TAKE, draft.conversation_id, owner_version)
+    if version is None:
+        return None
+    transcript = await load_transcript(conn, draft.conversation_id)
+    packet = build_packet(draft.case, draft.memory, [{f: e[f] for f in ("sender", "text", "at")} for e in transcript])
+    opened = HandoffOpened(
+        handoff_id=f"ho_{derived_id('handoff', draft.conversation_id, draft.seed)}",
+        conversation_id=draft.conversation_id,
+        customer_id=draft.case.customer_id,
+        channel=draft.channel,
+        thread_ref=draft.thread_ref,
+        language=draft.language,
+        owner_version=version,
+        reason=draft.case.reason,
+        priority=priority_of(draft.case, draft.memory),
+        queue=queue_of(draft.case, draft.memory),
+        packet=packet,
+        opened_at=now,
+    )
+    await conn.execute(
+        _INSERT,
+        opened.handoff_id,
+        opened.conversation_id,
+        opened.reason,
+        opened.priority,
+        opened.queue,
+        packet,
+        version,
+        now,
+    )
+    await conn.execute("select pg_notify('support_runs', 'summary')")
+    return opened
+
+
+async def claim_summary(pool: db.Database) -> tuple[str, str] | None:
+    """Return (handoff, conversation) of one summary that is wanted, after three tries given up."""
+    row = await pool.fetchrow(_WANT_SUMMARY)
+    return (row["id"], row["conversation_id"]) if row is not None else None
+
+
+async def save_summary(pool: db.Database, handoff_id: str, text: str, model: str, now: datetime) -> bool:
+    """Put the labelled summary into the packet and tell the people's side with a second event of the same handoff."""
+    summary: Json = {"written_by": "model", "model": model, "text": text}
+
+    async def work(conn: db.Connection) -> bool:
+        row = await conn.fetchrow(_SAVE_SUMMARY, handoff_id, summary)
+        if row is None:
+            return False
+        about = await conn.fetchrow(
+            "select customer_id, channel, thread_ref, language from conversations where id = $1",
+            row["conversation_id"],
+        )
+        assert about is not None
+        event = HandoffOpened(handoff_id=row["id"], **{k: v for k, v in row.items() if k != "id"}, **dict(about))
+        await enqueue(
+            conn,
+            HANDOFFS,
+            event.conversation_id,
+            event,
+            occurred_at=now,
+            event_id=derived_id("handoff", handoff_id, "summary"),
+        )
+        return True
+
+    return await db.in_transaction(pool, work)

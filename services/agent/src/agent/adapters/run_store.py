@@ -1,0 +1,255 @@
+"""Durable runs: claimed with the database's clock, fenced by a version that every later write names (RELIABILITY R7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent.adapters.handoff_store import HandoffDraft, insert_handoff
+from agent.adapters.sending import enqueue_replies
+from agent.adapters.store import save_words
+from agent.core.state import ConversationState
+from common import db
+from common.crash import crash_point
+from common.errors import Refused
+from common.events import ReplyEvent, WorkItem
+
+Json = dict[str, Any]
+
+# A run starts when every earlier message of its conversation is answered. Messages reach the three deployments by
+# different topics, so a predecessor that hasn't arrived yet is waited for, but only this long: it may never come.
+_CLAIM = """
+with next as (
+    select r.message_id from runs r
+    where r.route = any($1::text[])
+      and (r.status = 'queued' or (r.status = 'running' and r.claim_expires_at < clock_timestamp()))
+      and not exists (
+          select 1 from runs e where e.conversation_id = r.conversation_id and e.seq < r.seq and e.status <> 'done')
+      and (r.seq = 1 or r.created_at < clock_timestamp() - interval '1 second'
+           or exists (select 1 from runs p where p.conversation_id = r.conversation_id and p.seq = r.seq - 1))
+    order by r.urgency, r.created_at
+    limit $4
+    for update of r skip locked
+)
+update runs r
+set status = 'running', claimed_by = $2, claim_expires_at = clock_timestamp() + make_interval(secs => $3),
+    version = r.version + 1, attempts = r.attempts + 1
+from next, conversations c
+where r.message_id = next.message_id and c.id = r.conversation_id
+returning r.message_id, r.conversation_id, r.version, r.attempts, r.work,
+          c.run_state, c.owner, c.owner_version, c.language
+"""
+_RENEW = """
+update runs r set claim_expires_at = clock_timestamp() + make_interval(secs => $3)
+from unnest($1::text[], $2::bigint[]) as held(message_id, version)
+where r.message_id = held.message_id and r.version = held.version and r.status = 'running'
+  and r.claim_expires_at > clock_timestamp()
+returning r.message_id
+"""
+_HAND_BACK = """
+update runs r set status = 'queued', claimed_by = null, claim_expires_at = null, version = r.version + 1
+from unnest($1::text[], $2::bigint[]) as held(message_id, version)
+where r.message_id = held.message_id and r.version = held.version and r.status = 'running'
+returning pg_notify('support_runs', r.route)
+"""
+_RELEASE_EXPIRED = """
+update runs set status = 'queued', claimed_by = null, claim_expires_at = null, version = version + 1
+where status = 'running' and claim_expires_at < clock_timestamp()
+returning message_id, pg_notify('support_runs', route)
+"""
+# The run's row is locked first and the conversation second, here and everywhere.
+_CHECKPOINT = """
+with held as (
+    select conversation_id from runs where message_id = $1 and version = $2 and status = 'running' for update
+)
+update conversations c set run_state = $3, version = c.version + 1, updated_at = now()
+from held where c.id = held.conversation_id
+returning c.owner, c.owner_version
+"""
+_FINISH_RUN = """
+update runs set status = 'done', claimed_by = null, claim_expires_at = null, work = null, outcome = $3,
+       prompt_version = $4, finished_at = clock_timestamp()
+where message_id = $1 and version = $2 and status = 'running' returning conversation_id
+"""
+_FINISH_CONVERSATION = """
+update conversations
+set run_state = coalesce($3, run_state),
+    status = case when status in ('active', 'waiting_approval')
+                  then case when $4 then 'waiting_approval' else 'active' end else status end,
+    version = version + 1, updated_at = now()
+where id = $1 and owner_version = $2
+returning owner
+"""
+_WAKE_NEXT = """
+select pg_notify('support_runs', route) from runs where conversation_id = $1 and status <> 'done' order by seq limit 1
+"""
+
+
+class LostClaim(Refused):
+    """Another worker holds this run now: nothing of ours may be written or said any more."""
+
+
+class TakenOver(Refused):
+    """A person took the conversation while we worked: what was to be said is dropped (R14)."""
+
+    def __init__(self, owner_version: int) -> None:
+        super().__init__("a person owns the conversation")
+        self.owner_version = owner_version
+
+
+@dataclass(slots=True)
+class ClaimedRun:
+    """A run this worker holds. ``version`` is the fencing number, ``owner_version`` the one our words carry."""
+
+    message_id: str
+    conversation_id: str
+    version: int
+    attempts: int
+    work: WorkItem
+    state: ConversationState
+    owner: str
+    owner_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ends: what is said, in the transcript and as events, and how the conversation stands after."""
+
+    outcome: str
+    events: Sequence[ReplyEvent]
+    said: str
+    prompt_version: str | None = None
+    waiting_approval: bool = False
+    state: ConversationState | None = None
+
+
+class RunStore:
+    """Claims, checkpoints and endings; every method is one statement or one transaction."""
+
+    def __init__(self, pool: db.Database) -> None:
+        self._pool = pool
+
+    async def claim(self, routes: Sequence[str], worker: str, ttl_s: float, limit: int) -> list[ClaimedRun]:
+        """Claim up to ``limit`` runs that may start now, live channels and the oldest first."""
+        rows = await self._pool.fetch(_CLAIM, list(routes), worker, ttl_s, limit)
+        await crash_point("run.after_claim")
+        return [
+            ClaimedRun(
+                row["message_id"],
+                row["conversation_id"],
+                row["version"],
+                row["attempts"],
+                WorkItem.model_validate(row["work"]),
+                ConversationState.model_validate(row["run_state"]),
+                row["owner"],
+                row["owner_version"],
+            )
+            for row in rows
+        ]
+
+    async def renew(self, held: Sequence[ClaimedRun], ttl_s: float) -> set[str]:
+        """Push the expiry of claims that still hold; returns their message ids, the others are lost."""
+        rows = await self._pool.fetch(_RENEW, [r.message_id for r in held], [r.version for r in held], ttl_s)
+        return {row["message_id"] for row in rows}
+
+    async def hand_back(self, held: Sequence[ClaimedRun]) -> None:
+        """Give up claims at once, so that another worker goes on without waiting for their expiry."""
+        await self._pool.execute(_HAND_BACK, [r.message_id for r in held], [r.version for r in held])
+
+    async def release_expired(self) -> list[str]:
+        """Queue runs again whose worker is gone; any replica may call it at any time."""
+        return [row["message_id"] for row in await self._pool.fetch(_RELEASE_EXPIRED)]
+
+    async def checkpoint(self, run: ClaimedRun, events: Sequence[ReplyEvent] = (), now: datetime | None = None) -> None:
+        """Save the state and send ``events`` with it. Raises LostClaim, or TakenOver when a person owns it now."""
+        await crash_point("run.before_checkpoint")
+        if not events:
+            self._owner_of(run, await self._pool.fetchrow(_CHECKPOINT, *self._saved(run)))
+        else:
+            assert now is not None
+            async with self._pool.acquire() as conn, conn.transaction():
+                self._owner_of(run, await conn.fetchrow(_CHECKPOINT, *self._saved(run)))
+                await enqueue_replies(conn, events, now)
+        await crash_point("run.after_checkpoint")
+
+    async def finish(self, run: ClaimedRun, ending: Ending, now: datetime) -> None:
+        """End the run and say what it says, in one transaction. Raises LostClaim or TakenOver; then nothing is said."""
+        await crash_point("run.before_finish")
+
+        async def work(conn: db.Connection) -> None:
+            await self._end_run(conn, run, ending)
+            state = ending.state.model_dump(mode="json") if ending.state is not None else None
+            row = await conn.fetchrow(
+                _FINISH_CONVERSATION, run.conversation_id, run.owner_version, state, ending.waiting_approval
+            )
+            if row is None or row["owner"] != run.owner:
+                raise TakenOver(run.owner_version)
+            await self._say(conn, run, ending, now)
+
+        await db.in_transaction(self._pool, work)
+        await crash_point("run.after_finish")
+
+    async def finish_silently(self, run: ClaimedRun, make_events: Any, now: datetime) -> None:
+        """End a run whose conversation a person owns: ``make_events(owner_version)`` gives the empty ending."""
+
+        async def work(conn: db.Connection) -> None:
+            ended = await conn.fetchval(_FINISH_RUN, run.message_id, run.version, "with_person", None)
+            if ended is None:
+                raise LostClaim("the run is somebody else's")
+            version = await conn.fetchval(
+                "select owner_version from conversations where id = $1 for update", run.conversation_id
+            )
+            await enqueue_replies(conn, make_events(version), now)
+            await conn.execute(_WAKE_NEXT, run.conversation_id)
+
+        await db.in_transaction(self._pool, work)
+
+    async def finish_with_handoff(self, run: ClaimedRun, draft: HandoffDraft, make_ending: Any, now: datetime) -> int:
+        """End the run and open the handoff in one transaction: status, owner version, row, events (SPEC §2).
+
+        ``make_ending(owner_version)`` builds what is said under the new version, which is returned.
+        """
+        await crash_point("handoff.before_commit")
+
+        async def work(conn: db.Connection) -> int:
+            opened = await insert_handoff(conn, draft, run.owner_version, now)
+            if opened is None:
+                raise TakenOver(run.owner_version)
+            ending: Ending = make_ending(opened.owner_version)
+            await self._end_run(conn, run, ending)
+            if ending.state is not None:
+                await conn.execute(
+                    "update conversations set run_state = $2 where id = $1",
+                    run.conversation_id,
+                    ending.state.model_dump(mode="json"),
+                )
+            await save_words(conn, run.conversation_id, run.message_id, "agent", ending.said)
+            await enqueue_replies(conn, ending.events, now, handoff=opened)
+            await conn.execute(_WAKE_NEXT, run.conversation_id)
+            return opened.owner_version
+
+        version = await db.in_transaction(self._pool, work)
+        await crash_point("handoff.after_commit")
+        return version
+
+    async def _end_run(self, conn: db.Connection, run: ClaimedRun, ending: Ending) -> None:
+        ended = await conn.fetchval(_FINISH_RUN, run.message_id, run.version, ending.outcome, ending.prompt_version)
+        if ended is None:
+            raise LostClaim("the run is somebody else's")
+
+    async def _say(self, conn: db.Connection, run: ClaimedRun, ending: Ending, now: datetime) -> None:
+        if ending.said:
+            await save_words(conn, run.conversation_id, run.message_id, "agent", ending.said)
+        await enqueue_replies(conn, ending.events, now)
+        await conn.execute(_WAKE_NEXT, run.conversation_id)
+
+    @staticmethod
+    def _saved(run: ClaimedRun) -> tuple[str, int, Json]:
+        return run.message_id, run.version, run.state.model_dump(mode="json")
+
+    @staticmethod
+    def _owner_of(run: ClaimedRun, row: Any) -> None:
+        if row is None:
+            raise LostClaim("the run is somebody else's")
+        if row["owner"] != "agent" or row["owner_version"] != run.owner_version:
+            raise TakenOver(row["owner_version"])

@@ -1,0 +1,35 @@
+"""Turns reply events and handoffs into outbox rows of the caller's transaction."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from agent.core.replies import reply_event_id
+from common import db
+from common.events import HandoffOpened, ReplyEvent
+from common.ids import derived_id
+from common.outbox import Outgoing, enqueue_all
+from common.producer import Producer
+from common.topics import HANDOFFS, REPLIES
+
+
+async def enqueue_replies(
+    conn: db.Connection, events: Sequence[ReplyEvent], now: datetime, *, handoff: HandoffOpened | None = None
+) -> None:
+    """Write reply events, and the handoff that goes with them, with one statement."""
+    outgoing = [Outgoing(REPLIES, e.conversation_id, e, occurred_at=now, event_id=reply_event_id(e)) for e in events]
+    if handoff is not None:
+        outgoing.append(
+            Outgoing(
+                HANDOFFS,
+                handoff.conversation_id,
+                handoff,
+                occurred_at=now,
+                event_id=derived_id("handoff", handoff.handoff_id, "opened"),
+            )
+        )
+    await enqueue_all(conn, outgoing)
+
+
+async def send_now(producer: Producer, event: ReplyEvent, now: datetime) -> None:
+    """Send one event past the outbox; for events that may be lost or doubled without harm."""
+    await producer.send(REPLIES, event.conversation_id, event, event_id=reply_event_id(event), occurred_at=now)

@@ -1,0 +1,188 @@
+"""Conversations and their transcript in the ``support`` schema: what handlers and the owner API load and save."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from common import db
+from common.events import CustomerMessage, WorkItem
+from common.events.model import Language
+
+Json = dict[str, Any]
+
+# What decides how a message may be answered: who owns the conversation and whether an earlier message is still open.
+_PEEK = """
+select c.owner, c.owner_version, c.status,
+       exists (select 1 from runs r where r.conversation_id = c.id and r.seq < $2 and r.status <> 'done') as waiting,
+       ($2 = 1 or exists (select 1 from runs r where r.conversation_id = c.id and r.seq = $2 - 1)) as in_order
+from conversations c where c.id = $1
+"""
+# A closed conversation opens again with the next message (SPEC §15).
+_ARRIVE = """
+with arrived as (
+    insert into conversations as c (id, customer_id, channel, language, locale, thread_ref)
+    values ($1, $2, $3, $4, $5, $6)
+    on conflict (id) do update set
+        customer_id = coalesce(c.customer_id, excluded.customer_id),
+        channel = excluded.channel,
+        language = excluded.language,
+        locale = coalesce(excluded.locale, c.locale),
+        thread_ref = coalesce(excluded.thread_ref, c.thread_ref),
+        status = case c.status when 'closed' then 'active' else c.status end,
+        version = c.version + 1,
+        updated_at = now()
+    returning owner, owner_version, status
+), said as (
+    insert into messages (conversation_id, message_id, sender, text, at) values ($1, $7, 'customer', $8, $9)
+    on conflict (message_id, sender) do nothing
+)
+select owner, owner_version, status from arrived
+"""
+_ADD_RUN = """
+insert into runs (message_id, conversation_id, seq, route, urgency, status, work, outcome, finished_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, case when $6 = 'done' then now() end)
+on conflict (message_id) do nothing
+"""
+_WAKE = "select pg_notify('support_runs', $1)"
+_SAY = """
+insert into messages (conversation_id, message_id, sender, text) values ($1, $2, $3, $4)
+on conflict (message_id, sender) do nothing
+"""
+_TRANSCRIPT = """
+select sender, text, at, message_id from messages where conversation_id = $1 order by id desc limit $2
+"""
+_CONVERSATION = """
+select id, customer_id, status, channel, language, locale, thread_ref, owner, owner_version, run_state, version
+from conversations where id = $1
+"""
+_SET_WAITING = """
+update conversations set status = case when $2 then 'waiting_approval' else 'active' end,
+       version = version + 1, updated_at = now()
+where id = $1 and status = case when $2 then 'active' else 'waiting_approval' end
+"""
+# A person's word changes owner and version in one statement: either the agent or somebody owns it, never nobody.
+_SET_OWNER = """
+update conversations
+set owner = $3, status = $4, owner_version = owner_version + 1, version = version + 1, updated_at = now()
+where id = $1 and owner_version = $2 returning status, owner, owner_version
+"""
+# Email waits while chats are answered (SPEC §13, overload).
+_URGENCY = {"chat": 0, "voice": 0, "whatsapp": 0, "email": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who owns a conversation, under which version, and whether this message has to wait for an earlier one."""
+
+    owner: str
+    owner_version: int
+    status: str
+    waiting: bool = False
+    in_order: bool = True
+
+    @property
+    def by_agent(self) -> bool:
+        return self.owner == "agent"
+
+
+NEW = Standing("agent", 1, "active")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One row of ``support.conversations``."""
+
+    id: str
+    customer_id: str | None
+    status: str
+    channel: Any
+    language: Language
+    locale: str | None
+    thread_ref: str | None
+    owner: str
+    owner_version: int
+    run_state: Json
+    version: int
+
+
+async def load_standing(conn: db.Connection, message: CustomerMessage) -> Standing:
+    """Return how the conversation stands before this message; a new one is the agent's."""
+    row = await conn.fetchrow(_PEEK, message.conversation_id, message.seq)
+    if row is None:
+        return Standing("agent", 1, "active", in_order=message.seq == 1)
+    return Standing(row["owner"], row["owner_version"], row["status"], row["waiting"], row["in_order"])
+
+
+async def save_arrival(conn: db.Connection, work: WorkItem) -> Standing:
+    """Write conversation and customer message (both once) and lock the conversation; returns how it stands now."""
+    m = work.message
+    row = await conn.fetchrow(
+        _ARRIVE,
+        m.conversation_id,
+        m.customer_id,
+        m.channel,
+        work.language,
+        m.locale,
+        m.thread_ref,
+        m.message_id,
+        m.text,
+        m.received_at,
+    )
+    assert row is not None
+    return Standing(row["owner"], row["owner_version"], row["status"])
+
+
+async def add_queued_run(conn: db.Connection, work: WorkItem) -> None:
+    """Leave the message for a worker of its route; the commit wakes one."""
+    m = work.message
+    await conn.execute(
+        _ADD_RUN,
+        m.message_id,
+        m.conversation_id,
+        m.seq,
+        work.route,
+        _URGENCY[m.channel],
+        "queued",
+        work.model_dump(mode="json", by_alias=True),
+        None,
+    )
+    await conn.execute(_WAKE, work.route)
+
+
+async def add_done_run(conn: db.Connection, work: WorkItem, outcome: str) -> None:
+    """Record a message that was answered on the spot."""
+    m = work.message
+    await conn.execute(
+        _ADD_RUN, m.message_id, m.conversation_id, m.seq, work.route, _URGENCY[m.channel], "done", None, outcome
+    )
+
+
+async def save_words(conn: db.Connection, conversation_id: str, message_id: str, sender: str, text: str) -> None:
+    """Add one entry to the transcript, once a message and sender."""
+    await conn.execute(_SAY, conversation_id, message_id, sender, text)
+
+
+async def load_transcript(conn: "db.Connection | db.Database", conversation_id: str, limit: int = 200) -> list[Json]:
+    """Return the newest ``limit`` entries, oldest first: ``{"sender","text","at","message_id"}``."""
+    rows = await conn.fetch(_TRANSCRIPT, conversation_id, limit)
+    return [{**dict(row), "at": row["at"].isoformat()} for row in reversed(rows)]
+
+
+async def load_conversation(
+    conn: "db.Connection | db.Database", conversation_id: str, *, lock: bool = False
+) -> Conversation | None:
+    """Return the conversation; ``lock`` keeps it until the caller's transaction ends."""
+    row = await conn.fetchrow(_CONVERSATION + (" for update" if lock else ""), conversation_id)
+    return Conversation(**dict(row)) if row is not None else None
+
+
+async def save_waiting(conn: db.Connection, conversation_id: str, *, waiting: bool) -> None:
+    """Move between ``active`` and ``waiting_approval``; a person's or a closed conversation stays what it is."""
+    await conn.execute(_SET_WAITING, conversation_id, waiting)
+
+
+async def save_owner(
+    conn: db.Connection, conversation_id: str, expected_version: int, owner: str, status: str
+) -> Standing | None:
+    """Change the owner; None when the version has moved on in the meantime."""
+    row = await conn.fetchrow(_SET_OWNER, conversation_id, expected_version, owner, status)
+    return Standing(row["owner"], row["owner_version"], row["status"]) if row is not None else None

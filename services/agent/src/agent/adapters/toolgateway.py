@@ -1,0 +1,100 @@
+"""The tool gateway over HTTP: tools in the customer's name, and the ledger rows of one conversation."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from common.clock import Clock
+from common.crash import crash_point
+from common.errors import OutcomeUnknown, Refused, Transient
+from common.http import Reply, ServiceClient
+from common.statements import ServiceCredentials
+
+Json = dict[str, Any]
+# A write keeps its key, so that asking again can't act twice; three tries ride out a restart of the gateway.
+_TRIES = 3
+_PAUSE_S = 0.3
+
+
+class SessionOver(Refused):
+    """The session statement isn't accepted any more."""
+
+
+@dataclass
+class Toolgateway:
+    """``call`` returns ``{"status","result"}`` as the tool API does."""
+
+    client: ServiceClient
+    credentials: ServiceCredentials
+    clock: Clock
+
+    async def call(self, name: str, args: Json, context: Json, assertion: str | None) -> Json:
+        """Run one tool. Raises SessionOver on a refused session, Transient or OutcomeUnknown when no answer came."""
+        body = {"args": args, "context": context}
+        await crash_point("tool.before_call")
+        reply = await self._patiently("POST", f"/v1/tools/{name}", json=body, assertion=assertion)
+        await crash_point("tool.after_call")
+        if reply.status == 401:
+            raise SessionOver("the tool gateway refused the session")
+        if reply.status == 422:
+            return {"status": "invalid", "result": {"reason": "the call's body was refused"}}
+        if reply.status != 200 or not isinstance(reply.body, dict) or "status" not in reply.body:
+            raise Transient(f"tool {name} answered {reply.status}")
+        return {"status": str(reply.body["status"]), "result": reply.body.get("result") or {}}
+
+    async def look_up(self, name: str, args: Json, assertion: str) -> Json:
+        """Run one read once, for the fixed flow: a failure there becomes an honest sentence, not a wait."""
+        reply = await self.client.call(
+            "POST", f"/v1/tools/{name}", json={"args": args, "context": {}}, headers=self._headers(assertion)
+        )
+        if reply.status == 401:
+            raise SessionOver("the tool gateway refused the session")
+        if reply.status != 200:
+            raise Transient(f"tool {name} answered {reply.status}")
+        return dict(reply.body)
+
+    async def list_tools(self) -> list[Json]:
+        """Return the tools the model sees: ``{"name","description","input_schema"}``."""
+        reply = await self._patiently("GET", "/v1/tools")
+        if reply.status != 200:
+            raise Transient(f"the tool list answered {reply.status}")
+        body: Any = reply.body
+        items = body.get("tools", body.get("items", [])) if isinstance(body, dict) else body
+        return [{k: tool[k] for k in ("name", "description", "input_schema")} for tool in items]
+
+    async def list_actions(self, conversation_id: str) -> list[Json]:
+        """Return the ledger rows of a conversation, as the ledger has them now."""
+        reply = await self._patiently("GET", "/v1/actions", params={"conversation_id": conversation_id})
+        if reply.status != 200:
+            raise Transient(f"the ledger answered {reply.status}")
+        return list(reply.body["items"])
+
+    async def _patiently(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Json | None = None,
+        assertion: str | None = None,
+        params: dict[str, str] | None = None,
+    ) -> Reply:
+        failure: Transient | OutcomeUnknown | None = None
+        for attempt in range(_TRIES):
+            if attempt:
+                await asyncio.sleep(_PAUSE_S * 2 ** (attempt - 1))
+            try:
+                reply = await self.client.call(method, path, json=json, params=params, headers=self._headers(assertion))
+            except (Transient, OutcomeUnknown) as error:
+                failure = error
+                continue
+            if reply.status < 500 and reply.status != 429:
+                return reply
+            failure = Transient(f"{path} answered {reply.status}")
+        assert failure is not None
+        raise failure
+
+    def _headers(self, assertion: str | None) -> dict[str, str]:
+        headers = {"Authorization": self.credentials.bearer(self.clock.now())}
+        if assertion is not None:
+            headers["X-Session-Assertion"] = assertion
+        return headers

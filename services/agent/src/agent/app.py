@@ -1,0 +1,242 @@
+"""The wiring of one deployment, from top to bottom; nothing else builds an adapter or reads the environment."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI
+from redis.asyncio import Redis
+
+from agent.adapters.gateway import ChannelGateway
+from agent.adapters.profiles import Profiles
+from agent.adapters.run_store import ClaimedRun, RunStore
+from agent.adapters.sessions import Sessions
+from agent.adapters.tokens import RedisTokenCounter
+from agent.adapters.toolgateway import Toolgateway
+from agent.core.handoff import HandOver
+from agent.core.limits import Limits
+from agent.fixed import FixedFlow
+from agent.handlers import LOOP_GROUP, RAG_GROUP, fixed_handlers, loop_handlers
+from agent.intake import Intake
+from agent.loop.catalogue import Catalogue
+from agent.loop.handing_over import hand_over
+from agent.loop.parts import Parts
+from agent.loop.play import play_agent_run
+from agent.outcomes import Outcomes
+from agent.owner_api import owner_routes
+from agent.settings import AgentSettings, BusSettings, Part, ProviderSettings
+from agent.summaries import Summaries
+from agent.worker import PlayRun, Worker
+from common import db, service
+from common.clock import SystemClock
+from common.consumer import Consumer, Subscription
+from common.guard import Guard
+from common.guard.local import LocalGuard
+from common.guard.remote import HttpGuard
+from common.http import ServiceClient, health_routes, install_problem_handlers, serve
+from common.ids import OrderIds
+from common.models import ModelGateway, Provider, RedisQuotas
+from common.models.anthropic_wire import AnthropicProvider
+from common.models.openai_wire import OpenAIProvider
+from common.outbox import Relay
+from common.producer import Producer
+from common.statements import ServiceCredentials, Signer, Verifier
+
+PARTS: tuple[Part, ...] = ("fixed", "rag", "loop")
+ROUTES: dict[Part, tuple[str, ...]] = {"fixed": ("fixed", "human"), "rag": ("rag",), "loop": ("agent",)}
+
+
+@dataclass(frozen=True)
+class House:
+    """What all three deployments are built from."""
+
+    settings: AgentSettings
+    bus: BusSettings
+    providers: ProviderSettings
+    clock: SystemClock
+    pool: db.Database
+    runs: RunStore
+    producer: Producer
+    redis: "Redis"
+    verifier: Verifier
+    tools: Toolgateway
+    sessions: Sessions
+    profiles: Profiles
+    exit: AsyncExitStack
+
+
+async def main(part: Part, stop: asyncio.Event) -> None:
+    """Run one deployment until ``stop``."""
+    async with AsyncExitStack() as stack:
+        house = await _build_house(AgentSettings(), BusSettings(), ProviderSettings(), stack)
+        subscriptions, play, on_idle = _build_part(part, house)
+        consumer = Consumer(house.bus, house.producer, subscriptions)
+        worker = Worker(
+            name=f"agent-{part}:{socket.gethostname()}:{os.getpid()}",
+            routes=ROUTES[part],
+            runs=house.runs,
+            dsn=house.settings.database_url,
+            clock=house.clock,
+            play=play,
+            give_up=_give_up(house),
+            claim_ttl_s=house.settings.claim_ttl_s,
+            most_at_once=house.settings.most_runs_at_once,
+            on_idle=on_idle,
+        )
+        api = _build_api(house, consumer)
+        relay = Relay(house.settings.database_url, "support", house.producer)
+        await consumer.start()
+        stack.push_async_callback(consumer.stop)
+        await service.until_stopped(
+            stop, relay.run(), worker.run(), serve(api, house.settings.host, house.settings.port, stop)
+        )
+
+
+async def _build_house(
+    settings: AgentSettings, bus: BusSettings, providers: ProviderSettings, stack: AsyncExitStack
+) -> House:
+    clock = SystemClock()
+    pool = await db.open_pool(settings.database_url, "support")
+    stack.push_async_callback(pool.close)
+    producer = Producer(bus.kafka_bootstrap, bus.topic_prefix)
+    await producer.start()
+    stack.push_async_callback(producer.stop)
+    redis = Redis.from_url(bus.redis_url, socket_timeout=0.25, socket_connect_timeout=0.25)
+    stack.push_async_callback(redis.aclose)
+    signer = Signer.from_file("agent", bus.keys_dir / "agent.pem")
+    verifier = Verifier.from_file(bus.keys_dir / "trusted.jwks.json")
+    tools_client = _client(stack, settings.toolgateway_url, settings.tool_timeout_s)
+    gateway = ChannelGateway(
+        _client(stack, settings.gateway_url, 3.0), ServiceCredentials(signer, "gateway.service"), clock
+    )
+    commerce = _client(stack, settings.commerce_url, 2.0) if settings.commerce_url else None
+    return House(
+        settings=settings,
+        bus=bus,
+        providers=providers,
+        clock=clock,
+        pool=pool,
+        runs=RunStore(pool),
+        producer=producer,
+        redis=redis,
+        verifier=verifier,
+        tools=Toolgateway(tools_client, ServiceCredentials(signer, "toolgateway.service"), clock),
+        sessions=Sessions(verifier, gateway, clock),
+        profiles=Profiles(commerce),
+        exit=stack,
+    )
+
+
+def _build_part(
+    part: Part, house: House
+) -> tuple[Sequence[Subscription[Any]], PlayRun, Callable[[], Awaitable[bool]] | None]:
+    if part == "fixed":
+        flow = FixedFlow(
+            pool=house.pool,
+            runs=house.runs,
+            tools=house.tools,
+            sessions=house.sessions,
+            producer=house.producer,
+            order_ids=OrderIds(house.settings.order_id_pattern),
+            clock=house.clock,
+        )
+        return fixed_handlers(flow, Outcomes(house.pool, house.clock)), flow.play, None
+    models = _build_models(house)
+    if part == "rag":
+        intake = Intake(RAG_GROUP, house.pool, house.runs, house.producer, house.clock)
+        raise NotImplementedError(intake)
+    parts = _build_loop(house, models)
+    intake = Intake(LOOP_GROUP, house.pool, house.runs, house.producer, house.clock)
+    summaries = Summaries(house.pool, models, house.clock)
+    return loop_handlers(intake), lambda run: play_agent_run(parts, run), summaries.write_one
+
+
+def _build_loop(house: House, models: ModelGateway) -> Parts:
+    settings = house.settings
+    limits = Limits(
+        model_calls_per_message=settings.model_calls_per_message,
+        tokens_per_conversation=settings.tokens_per_conversation,
+        turn_budget_s=settings.turn_budget_s,
+    )
+    return Parts(
+        pool=house.pool,
+        runs=house.runs,
+        tools=house.tools,
+        profiles=house.profiles,
+        catalogue=Catalogue(house.tools, limits, (settings.large_model, settings.second_large_model)),
+        sessions=house.sessions,
+        models=models,
+        tokens=RedisTokenCounter(house.redis),
+        guard=_build_guard(house),
+        help_passages=lambda _question, _language: [],
+        clock=house.clock,
+        limits=limits,
+    )
+
+
+def _build_models(house: House) -> ModelGateway:
+    settings, keys = house.settings, house.providers
+    providers: list[Provider] = []
+    if keys.anthropic_api_key:
+        providers.append(
+            AnthropicProvider(
+                keys.anthropic_api_key,
+                {"large": settings.large_model, "small": settings.small_model},
+                keys.anthropic_base_url or None,
+                settings.model_silence_s,
+            )
+        )
+    if keys.openai_api_key:
+        providers.append(
+            OpenAIProvider(
+                keys.openai_api_key,
+                {"large": settings.second_large_model, "small": settings.second_small_model},
+                keys.openai_base_url or None,
+                settings.model_silence_s,
+            )
+        )
+    models = ModelGateway(providers, house.clock, RedisQuotas(house.redis, settings.model_calls_per_minute))
+    house.exit.push_async_callback(models.close)
+    return models
+
+
+def _build_guard(house: House) -> Guard:
+    if not house.providers.guard_url:
+        return LocalGuard()
+    remote = HttpGuard(house.providers.guard_url)
+    house.exit.push_async_callback(remote.close)
+    return remote
+
+
+def _build_api(house: House, consumer: Consumer) -> FastAPI:
+    app = FastAPI(title="agent", docs_url=None, redoc_url=None)
+    install_problem_handlers(app)
+    app.include_router(owner_routes(house.pool, house.runs, house.verifier, house.clock, house.settings))
+
+    async def ready() -> dict[str, bool]:
+        try:
+            database = await house.pool.fetchval("select 1", timeout=1) == 1
+        except (*db.UNAVAILABLE,):
+            database = False
+        return {"database": database, "kafka": consumer.joined}
+
+    health_routes(app, ready, alive=lambda: not consumer.stalled())
+    return app
+
+
+def _give_up(house: House) -> Callable[[ClaimedRun, str], Awaitable[None]]:
+    async def give_up(run: ClaimedRun, why: str) -> None:
+        over = HandOver("stuck", why)
+        await hand_over(house.runs, house.clock, run, over, route=run.work.route, notice="handoff_no_model")
+
+    return give_up
+
+
+def _client(stack: AsyncExitStack, url: str, timeout_s: float) -> ServiceClient:
+    client = ServiceClient(url, timeout_s=timeout_s)
+    stack.push_async_callback(client.close)
+    return client

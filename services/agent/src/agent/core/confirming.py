@@ -1,0 +1,71 @@
+"""A write that waits for the customer's word: read back on voice (SPEC §14), or until a one-time code was right."""
+
+from typing import Any
+
+from agent.core.keywords import folded
+from agent.core.state import Memory, RunProgress, SavedTurn
+from agent.core.toolcalls import WRITES, Run
+from agent.core.wording import say
+from common.events import WorkItem
+from common.events.model import Language
+
+Json = dict[str, Any]
+_YES = frozenset(
+    {
+        "yes",
+        "yes please",
+        "yep",
+        "yeah",
+        "correct",
+        "that's right",
+        "right",
+        "si",
+        "claro",
+        "correcto",
+        "oui",
+        "c'est ca",
+        "exact",
+        "ja",
+        "genau",
+        "richtig",
+        "stimmt",
+        "ja bitte",
+    }
+)
+
+
+def says_yes(text: str) -> bool:
+    """Say whether the whole message is a plain yes; anything with an if or a but is not."""
+    return folded(text).strip(" .!,¡") in _YES
+
+
+def needs_read_back(work: WorkItem, memory: Memory, call: Run) -> bool:
+    """On voice a write is read back first; a confirmed one goes ahead, once."""
+    return work.message.read_back and call.name in WRITES and call.canonical not in memory.confirmed_calls
+
+
+def take_up_held_call(work: WorkItem, memory: Memory, run: RunProgress, canonical: str | None) -> bool:
+    """When what a held write waited for has come, make it this run's first turn; whatever else comes drops it.
+
+    ``canonical`` is the held call's canonical form, which a confirmation is bound to.
+    """
+    held, memory.held_call = memory.held_call, None
+    if held is None or canonical is None:
+        return False
+    released = work.message.resumed_code if held["for"] == "code" else says_yes(work.message.text)
+    if not released:
+        return False
+    memory.confirmed_calls = [*memory.confirmed_calls[-9:], canonical]
+    call = {"id": f"toolu_held_{work.message.message_id[-12:]}", "name": held["name"], "input": held["args"]}
+    run.turn = SavedTurn(text="", calls=[call], stop_reason="tool_use")
+    return True
+
+
+def read_back_question(language: Language, call: Run, currency: str) -> str:
+    """Return the question that repeats what is about to happen."""
+    args = call.args
+    if call.name == "issue_refund":
+        amount = f"{args['amount']} {currency}".strip()
+        return say(language, "read_back_refund", amount=amount, line=str(args["line_id"]), order=str(args["order_id"]))
+    values = ", ".join(str(v) for v in args.values() if isinstance(v, str))
+    return say(language, "read_back_other", what=f"{call.name.replace('_', ' ')} ({values})")

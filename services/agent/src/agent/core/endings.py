@@ -1,0 +1,30 @@
+"""What a conversation carries over when a message has been answered."""
+
+from agent.core.state import Memory, RunProgress
+from common.events import WorkItem
+
+# Wishes that need a deed: a turn about one of them that got nothing done is a turn without progress.
+_NEEDS_DEED = frozenset(
+    {"refund", "return_request", "change_address", "account_update", "cancel_order", "billing_dispute", "complaint"}
+)
+
+
+def close_turn(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s: float) -> None:
+    """Book one finished message: turns and seconds without a resolution, progress, failures in a row."""
+    memory.failed_calls = 0 if run.tool_successes else memory.failed_calls + run.failed_calls
+    if run.tool_successes or run.moved_rows or work.intent not in _NEEDS_DEED:
+        memory.idle_turns = 0
+    else:
+        memory.idle_turns += 1
+    if run.moved_rows:
+        memory.turns, memory.agent_seconds = 0, 0.0
+    else:
+        memory.turns += 1
+        memory.agent_seconds += elapsed_s
+    memory.sentiment = work.sentiment
+    memory.flagged = memory.flagged or run.guard == "flagged"
+
+
+def waits_for_approval(memory: Memory) -> bool:
+    """Say whether some row of this conversation still waits for a person's decision."""
+    return any(row.get("status") == "awaiting_approval" for row in memory.actions.values())

@@ -1,0 +1,122 @@
+"""What tool results leave behind in a conversation's memory, and the facts that words are held against."""
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from agent.core.claims.facts import Action, Facts, Order
+from agent.core.state import Memory, RunProgress
+
+Json = dict[str, Any]
+KIND_OF_TOOL = {
+    "issue_refund": "refund",
+    "cancel_order": "cancel",
+    "change_address": "address_change",
+    "create_return_label": "return_label",
+    "update_account_field": "account_change",
+}
+ROW_STATUSES = frozenset({"pending", "awaiting_approval", "succeeded", "rejected", "failed"})
+_FAILED_STATUSES = frozenset({"invalid", "not_found", "error", "blocked"})
+_KEPT_ORDERS = 12
+
+
+def row_of(name: str, args: Json, answer: Json) -> Json | None:
+    """Return the ledger row that a write's answer speaks of, or None when it made none (deny, handoff, invalid)."""
+    result = answer.get("result") or {}
+    if answer["status"] not in ROW_STATUSES or not isinstance(result, dict) or not result.get("key"):
+        return None
+    return {
+        "key": result["key"],
+        "kind": KIND_OF_TOOL[name],
+        "status": answer["status"],
+        "order_id": result.get("order_id") or args.get("order_id"),
+        "line_id": result.get("line_id") or args.get("line_id"),
+        "amount": result.get("amount"),
+        "currency": result.get("currency"),
+        "reference": result.get("reference"),
+        "reason": result.get("reason"),
+    }
+
+
+def remember_answer(name: str, args: Json, answer: Json, memory: Memory, run: RunProgress) -> Json | None:
+    """Book one tool answer into memory and checkpoint; returns the ledger row if it changed what we knew."""
+    status = answer["status"]
+    run.tool_successes += status == "ok" or status in ROW_STATUSES
+    if status in _FAILED_STATUSES:
+        run.failed_calls += 1
+    elif status == "ok" or status in ROW_STATUSES:
+        # Only failures in a row say that we are stuck.
+        run.failed_calls = memory.failed_calls = 0
+    run.above_ceiling = run.above_ceiling or status == "handoff"
+    if name in KIND_OF_TOOL:
+        memory.attempts += status not in ROW_STATUSES
+        memory.attempted.append({"tool": name, "args": args, "status": status, "reason": _reason(answer)})
+        del memory.attempted[:-20]
+        row = row_of(name, args, answer)
+        if row is None:
+            return None
+        known = memory.actions.get(row["key"])
+        memory.actions[row["key"]] = row
+        if known is not None and known.get("status") == row["status"]:
+            return None
+        run.moved_rows += 1
+        return row
+    if status == "ok":
+        _remember_orders(name, answer.get("result"), memory)
+    return None
+
+
+def facts_of(memory: Memory, *, handoff: bool = False) -> Facts:
+    """Return what this conversation may truthfully speak of."""
+    return Facts(
+        actions=tuple(
+            Action(
+                key=row["key"],
+                kind=row["kind"],
+                status=row["status"],
+                order_id=row.get("order_id"),
+                line_id=row.get("line_id"),
+                amount=_decimal(row.get("amount")),
+                currency=row.get("currency"),
+                reference=row.get("reference"),
+                approved_by=row.get("approved_by"),
+            )
+            for row in memory.actions.values()
+        ),
+        orders=tuple(Order(order_id=k, status=str(o.get("status") or "")) for k, o in memory.orders.items()),
+        handoff=handoff,
+    )
+
+
+def merge_ledger(rows: list[Json], memory: Memory) -> None:
+    """Take the ledger's own rows over what was remembered: they may have moved while the customer was away."""
+    for row in rows:
+        known = memory.actions.get(row["key"], {})
+        kept = {f: row.get(f) for f in ("key", "kind", "status", "order_id", "line_id", "currency", "approved_by")}
+        amount, reference = row.get("amount"), row.get("external_ref") or row.get("reference")
+        memory.actions[row["key"]] = (
+            known | kept | {"amount": None if amount is None else str(amount), "reference": reference}
+        )
+
+
+def _remember_orders(name: str, result: Any, memory: Memory) -> None:
+    if not isinstance(result, dict):
+        return
+    orders = result.get("orders", result.get("items", [])) if name == "list_orders" else [result]
+    for order in orders if isinstance(orders, list) else []:
+        if isinstance(order, dict) and isinstance(order.get("order_id"), str):
+            memory.orders.pop(order["order_id"], None)
+            memory.orders[order["order_id"]] = order
+    for oldest in list(memory.orders)[:-_KEPT_ORDERS]:
+        del memory.orders[oldest]
+
+
+def _reason(answer: Json) -> str | None:
+    result = answer.get("result")
+    return str(result["reason"]) if isinstance(result, dict) and result.get("reason") else None
+
+
+def _decimal(value: object) -> Decimal | None:
+    try:
+        return Decimal(str(value)) if value is not None else None
+    except InvalidOperation:
+        return None

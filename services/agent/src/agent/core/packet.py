@@ -1,0 +1,112 @@
+"""What a person gets with a handoff: facts only, and the rules for queue, priority and the next step."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from agent.core.state import Memory
+from common.events.handoffs import HandoffReason, Priority, Queue
+
+Json = dict[str, Any]
+_TOPIC_QUEUES: dict[str, Queue] = {
+    "legal": "legal",
+    "security": "security",
+    "account_security": "security",
+    "safety": "safety",
+}
+_MONEY_INTENTS = frozenset({"refund", "billing_dispute", "cancel_order"})
+_SHOWN_ACTION = ("key", "kind", "status", "order_id", "line_id", "amount", "currency", "reference", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is known when the conversation goes over; ``topic`` is the sensitive one, if any."""
+
+    reason: HandoffReason
+    detail: str
+    language: str
+    intent: str
+    customer_id: str | None
+    topic: str | None = None
+    for_leads: bool = False
+
+
+def queue_of(case: Case, memory: Memory) -> Queue:
+    """Return whose queue it is: the sensitive topic's own, the leads', the enterprise desk, billing, else general."""
+    if case.topic in _TOPIC_QUEUES:
+        return _TOPIC_QUEUES[case.topic]
+    if case.for_leads:
+        return "leads"
+    if is_enterprise(memory):
+        return "vip"
+    if case.reason == "policy" or case.intent in _MONEY_INTENTS:
+        return "billing"
+    return "general"
+
+
+def priority_of(case: Case, memory: Memory) -> Priority:
+    """Return how fast somebody should look: danger and theft first, then law, big customers and the upset."""
+    if case.topic in ("safety", "security", "account_security"):
+        return "critical"
+    if case.topic == "legal" or case.reason == "upset" or is_enterprise(memory) or _has(memory, "failed"):
+        return "high"
+    return "standard"
+
+
+def is_enterprise(memory: Memory) -> bool:
+    return (memory.customer or {}).get("tier") == "enterprise"
+
+
+def next_step(case: Case, memory: Memory) -> str:
+    """Return what the facts say should be done next; the first rule that applies wins."""
+    failed = [a for a in memory.actions.values() if a.get("status") == "failed"]
+    waiting = [a for a in memory.actions.values() if a.get("status") == "awaiting_approval"]
+    pending = [a for a in memory.actions.values() if a.get("status") == "pending"]
+    if case.topic == "safety":
+        return "Call the customer first; make sure nobody is in danger, then stop sales of the item if it is at fault."
+    if case.topic in ("security", "account_security"):
+        return "Verify the customer by a second channel and lock the account before anything else."
+    if case.topic == "legal":
+        return "Make no promise; pass to the legal desk with the transcript."
+    if failed:
+        return f"Check {failed[0].get('key')} at the provider: it failed. Pay another way only with proof that nothing moved."
+    if pending:
+        return f"Wait for {pending[0].get('key')}: its outcome is not known yet. Do not pay again."
+    if waiting:
+        return f"Decide {waiting[0].get('key')}: it waits for approval."
+    if case.reason == "policy":
+        return "Judge the request: it is above what the agent may decide."
+    if case.reason == "upset":
+        return "Answer personally and soon; see what was attempted."
+    if case.reason == "asked":
+        return "Greet the customer by name and take over from the transcript; do not ask again what it says."
+    return "Read the transcript and finish what was attempted."
+
+
+def build_packet(case: Case, memory: Memory, transcript: list[Json]) -> Json:
+    """Return the packet with exactly the keys the contract names."""
+    customer = memory.customer or {}
+    actions = [{field: row.get(field) for field in _SHOWN_ACTION} for row in memory.actions.values()]
+    return {
+        "customer": {
+            "customer_id": case.customer_id,
+            "name": customer.get("name"),
+            "tier": customer.get("tier"),
+            "lifetime_value": customer.get("lifetime_value"),
+        },
+        "language": case.language,
+        "reason": {"code": case.reason, "detail": case.detail, "topic": case.topic, "intent": case.intent},
+        "orders": list(memory.orders.values()),
+        "actions": actions,
+        "pending_approvals": [a for a in actions if a["status"] == "awaiting_approval"],
+        "attempted": memory.attempted,
+        "verified_fields": memory.verified_fields,
+        "sentiment": memory.sentiment,
+        "open_tickets": customer.get("open_tickets") or [],
+        "next_step": next_step(case, memory),
+        "transcript": transcript,
+        "model_summary": None,
+    }
+
+
+def _has(memory: Memory, status: str) -> bool:
+    return any(a.get("status") == status for a in memory.actions.values())

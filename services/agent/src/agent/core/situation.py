@@ -1,0 +1,46 @@
+"""Puts together, from the saved state, the facts that the handoff rule looks at."""
+
+from agent.core.handoff import Situation
+from agent.core.keywords import asks_for_person
+from agent.core.packet import is_enterprise
+from agent.core.state import Memory, RunProgress
+from common.events import WorkItem
+from common.guard.sensitive import topics
+
+# Router flags such as "sensitive:legal" and the intents behind them.
+_SENSITIVE_INTENTS = {"legal": "legal", "account_security": "security", "safety": "safety"}
+_SENSITIVE_P = 0.3
+
+
+def topic_of(work: WorkItem) -> str | None:
+    """Return the sensitive topic the router or a keyword found, else None."""
+    for intent, topic in _SENSITIVE_INTENTS.items():
+        if work.intent == intent or work.probabilities.get(intent, 0.0) >= _SENSITIVE_P:
+            return topic
+    for flag in work.flags:
+        if flag.startswith("sensitive:"):
+            name = flag.partition(":")[2]
+            return _SENSITIVE_INTENTS.get(name, name)
+    found = topics(work.message.text, work.language)
+    return next((topic for intent, topic in _SENSITIVE_INTENTS.items() if intent in found), None)
+
+
+def situation_of(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s: float) -> Situation:
+    """Return the facts now; ``elapsed_s`` counts from this message's arrival."""
+    return Situation(
+        asked=run.hand_reason in ("asked", "other")
+        or work.intent == "asks_for_human"
+        or asks_for_person(work.message.text),
+        sensitive=run.hand_reason == "sensitive" or topic_of(work) is not None,
+        limit_hit=run.limit_hit,
+        above_ceiling=run.above_ceiling or run.hand_reason == "policy",
+        failed_calls=memory.failed_calls + run.failed_calls,
+        idle_turns=memory.idle_turns,
+        attempts=memory.attempts,
+        enterprise=is_enterprise(memory),
+        sentiment=work.sentiment,
+        turns=memory.turns + 1,
+        agent_seconds=memory.agent_seconds + elapsed_s,
+        resolved=False,
+        confidence=work.confidence,
+    )

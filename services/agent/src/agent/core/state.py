@@ -1,0 +1,97 @@
+"""What a conversation remembers between steps: everything a second worker needs to go on where the first one died."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Json = dict[str, Any]
+GuardName = Literal["clean", "flagged", "down"]
+_GUARD_RANK: dict[str, int] = {"clean": 0, "down": 1, "flagged": 2}
+
+
+def worse_guard(one: GuardName, other: GuardName) -> GuardName:
+    """Return the verdict that tightens more; a text once flagged stays flagged whatever is read after it."""
+    return one if _GUARD_RANK[one] >= _GUARD_RANK[other] else other
+
+
+class SavedTurn(BaseModel):
+    """One finished model turn as saved: ``calls`` are ``{"id","name","input"}``, ids already made unique."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    text: str
+    calls: list[Json] = []
+    stop_reason: str
+
+
+class RunProgress(BaseModel):
+    """The checkpoint of the message being answered."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    message_id: str
+    # When work on it began (ISO, UTC): the turn's time budget goes on counting in the worker that takes over.
+    started_at: str | None = None
+    # The message itself, then assistant and tool-result turns, as content blocks; whole rounds only.
+    rounds: list[Json] = []
+    guard: GuardName | None = None
+    guard_reasons: list[str] = []
+    turn: SavedTurn | None = None
+    results: dict[str, Json] = {}
+    model_calls: int = 0
+    tokens: int = 0
+    seen_calls: dict[str, int] = {}
+    failed_calls: int = 0
+    invented_in_a_row: int = 0
+    broken_turns: int = 0
+    tool_successes: int = 0
+    mended: bool = False
+    next_seq: int = 2
+    shown_actions: list[str] = []
+    citations: list[Json] = []
+    # hand_to_person was called, and why.
+    hand_reason: str | None = None
+    # A tool of this message answered "handoff".
+    above_ceiling: bool = False
+    limit_hit: str | None = None
+    # Row changes of this message: a turn that moved something is a resolution.
+    moved_rows: int = 0
+
+
+class Memory(BaseModel):
+    """What carries over from message to message."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    customer: Json | None = None
+    verified_fields: list[str] = []
+    orders: dict[str, Json] = {}
+    actions: dict[str, Json] = {}
+    attempted: list[Json] = []
+    failed_calls: int = 0
+    idle_turns: int = 0
+    attempts: int = 0
+    turns: int = 0
+    agent_seconds: float = 0.0
+    tokens: int = 0
+    flagged: bool = False
+    sentiment: float = 0.0
+    # A write that waits for the customer's "yes" (voice) or for a one-time code: {"name","args","for"}.
+    held_call: Json | None = None
+    confirmed_calls: list[str] = []
+
+
+class ConversationState(BaseModel):
+    """``support.conversations.run_state``."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    v: int = 1
+    memory: Memory = Field(default_factory=Memory)
+    run: RunProgress | None = None
+
+    def run_for(self, message_id: str) -> RunProgress:
+        """Return the checkpoint of this message, a fresh one when the saved one belongs to an earlier message."""
+        if self.run is None or self.run.message_id != message_id:
+            self.run = RunProgress(message_id=message_id)
+        return self.run

@@ -1,0 +1,72 @@
+"""What a run does next, read from its checkpoint alone: the same in whoever began it and in whoever resumes."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from agent.core.limits import Limits
+from agent.core.state import RunProgress
+
+TURN_CUT = "the turn ended before this call was complete; nothing was run"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInput:
+    """Ask the guard about the customer's message; no write may start before it has answered (R15)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """One model call."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Judge and run the next call of the saved turn that has no result yet."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class CloseRound:
+    """Every call has its one result: the round becomes part of what the model sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speak:
+    """The model has finished: check its words and send them."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """A limit ran out or the model is lost: a person takes over. ``is_limit`` tells a budget from being stuck."""
+
+    detail: str
+    is_limit: bool
+
+
+Step: TypeAlias = CheckInput | AskModel | RunTool | CloseRound | Speak | GiveUp
+
+
+def next_step(run: RunProgress, limits: Limits) -> Step:
+    """Return the one step that the checkpoint asks for."""
+    if run.guard is None:
+        return CheckInput()
+    if run.turn is None:
+        if run.model_calls >= limits.model_calls_per_message:
+            return GiveUp(f"{run.model_calls} model calls for one message", is_limit=True)
+        if run.broken_turns > limits.broken_turns_per_message:
+            return GiveUp("the model's turns keep breaking off", is_limit=False)
+        return AskModel()
+    for position, call in enumerate(run.turn.calls):
+        if call["id"] not in run.results:
+            return RunTool(position)
+    if run.turn.calls:
+        return CloseRound()
+    return Speak(run.turn.text)
+
+
+def tools_may_run(run: RunProgress) -> bool:
+    """A tool runs only if the turn really ended to have it run (R16); cut-off arguments can parse."""
+    return run.turn is not None and run.turn.stop_reason == "tool_use"

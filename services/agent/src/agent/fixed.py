@@ -1,0 +1,200 @@
+"""The fixed flow: 'Where is my order?' and the way to a person, without any model."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent.adapters import store
+from agent.adapters.handoff_store import HandoffDraft, insert_handoff
+from agent.adapters.run_store import ClaimedRun, Ending, RunStore
+from agent.adapters.sending import enqueue_replies, send_now
+from agent.adapters.sessions import Sessions
+from agent.adapters.toolgateway import SessionOver, Toolgateway
+from agent.core.handoff import HandOver, Situation, decide_handoff
+from agent.core.packet import Case
+from agent.core.replies import Address, by_person
+from agent.core.situation import topic_of
+from agent.core.state import ConversationState, Memory
+from agent.core.tracking import LookUp, choose_lookup, tell_choice, tell_missing, tell_order
+from agent.core.wording import Phrase, say
+from agent.loop.handing_over import hand_over
+from common import db
+from common.clock import Clock
+from common.consumer import Received
+from common.errors import OutcomeUnknown, Transient
+from common.events import HandoffOpened, WorkItem
+from common.ids import OrderIds
+from common.inbox import first_time
+from common.producer import Producer
+from common.telemetry import get_logger
+
+GROUP = "agent-fixed"
+_log = get_logger()
+
+
+@dataclass(frozen=True)
+class FixedFlow:
+    """Answers on the spot in one transaction; what has to wait its turn becomes a run for the worker."""
+
+    pool: db.Database
+    runs: RunStore
+    tools: Toolgateway
+    sessions: Sessions
+    producer: Producer
+    order_ids: OrderIds
+    clock: Clock
+
+    async def on_work(self, batch: list[Received[WorkItem]]) -> None:
+        """Handle one conversation's messages, in order."""
+        for received in batch:
+            await self._answer_now(received)
+
+    async def _answer_now(self, received: Received[WorkItem]) -> None:
+        work = received.event
+        async with self.pool.acquire() as conn:
+            standing = await store.load_standing(conn, work.message)
+        status = self._send_status(work, standing)
+        if standing.by_agent and (standing.waiting or not standing.in_order):
+            await asyncio.gather(status, self._queue(received))
+            return
+        why = _why_person(work) if standing.by_agent else None
+        if not standing.by_agent or why is not None:
+            _, text = await asyncio.gather(status, _nothing())
+        else:
+            _, text = await asyncio.gather(status, self.answer(work))
+        await db.in_transaction(self.pool, lambda conn: self._commit(conn, received, standing, why, text))
+
+    async def play(self, run: ClaimedRun) -> None:
+        """Answer a run that had to wait for an earlier message."""
+        why = _why_person(run.work)
+        if why is not None:
+            await hand_over(self.runs, self.clock, run, why, route=run.work.route)
+            return
+        text = await self.answer(run.work)
+        events = Address.of(run.work.message, run.owner_version).spoken(2, run.work.route, [text])
+        await self.runs.finish(run, Ending("answered", events, text), self.clock.now())
+
+    async def answer(self, work: WorkItem) -> str:
+        """Return what is said about the customer's order; one read, no model."""
+        message, language = work.message, work.language
+        if message.customer_id is None or message.assertion is None:
+            return say(language, "log_in")
+        earlier = tuple(turn.text for turn in message.history if turn.sender == "customer")
+        wanted = choose_lookup(message.text, earlier, self.order_ids)
+        try:
+            statement = await self.sessions.statement(message)
+            if statement is None:
+                return say(language, "log_in")
+            if isinstance(wanted, LookUp):
+                found = await self.tools.look_up("get_order", {"order_id": wanted.order_id}, statement)
+            else:
+                found = await self.tools.look_up("list_orders", {}, statement)
+        except SessionOver:
+            return say(language, "log_in")
+        except (Transient, OutcomeUnknown) as error:
+            _log.warning("order look-up failed", error=error.reason)
+            return say(language, "lookup_down")
+        return _tell(language, wanted, found)
+
+    async def _commit(
+        self, conn: db.Connection, received: Received[WorkItem], seen: store.Standing, why: HandOver | None, text: str
+    ) -> None:
+        """Inbox, conversation, run, words and reply in one transaction, with a second look at the owner (R14)."""
+        work, now = received.event, self.clock.now()
+        if received.event_id not in await first_time(conn, GROUP, [received.event_id]):
+            return
+        standing = await store.save_arrival(conn, work)
+        address = Address.of(work.message, standing.owner_version)
+        if not standing.by_agent:
+            await store.add_done_run(conn, work, "with_person")
+            await enqueue_replies(conn, by_person(address), now)
+        elif not seen.by_agent:
+            # A person gave it back a moment ago: nothing was looked up, so the worker answers.
+            await store.add_queued_run(conn, work)
+        elif why is not None:
+            await self._hand_over_now(conn, work, why, standing, now)
+        else:
+            await store.add_done_run(conn, work, "answered")
+            await store.save_words(conn, address.conversation_id, address.message_id, "agent", text)
+            await enqueue_replies(conn, address.spoken(2, work.route, [text]), now)
+
+    async def _hand_over_now(
+        self, conn: db.Connection, work: WorkItem, why: HandOver, standing: store.Standing, now: datetime
+    ) -> HandoffOpened | None:
+        conversation = await store.load_conversation(conn, work.message.conversation_id)
+        assert conversation is not None
+        memory = ConversationState.model_validate(conversation.run_state).memory
+        draft = _draft(work, why, memory)
+        opened = await insert_handoff(conn, draft, standing.owner_version, now)
+        assert opened is not None, "the conversation's row is locked by this transaction"
+        text = say(work.language, "handoff_sensitive" if why.reason == "sensitive" else "handoff")
+        address = Address.of(work.message, opened.owner_version)
+        await store.add_done_run(conn, work, "handoff")
+        await store.save_words(conn, address.conversation_id, address.message_id, "agent", text)
+        events = address.spoken(2, work.route, [text], handoff_reason=why.reason)
+        await enqueue_replies(conn, events, now, handoff=opened)
+        return opened
+
+    async def _queue(self, received: Received[WorkItem]) -> None:
+        await queue_run(self.pool, GROUP, received)
+
+    async def _send_status(self, work: WorkItem, standing: store.Standing) -> None:
+        await send_status(self.producer, work, standing, self.clock.now())
+
+
+async def queue_run(pool: db.Database, group: str, received: Received[WorkItem]) -> None:
+    """Take a message in for a worker: inbox, conversation, transcript and run in one transaction."""
+
+    async def work(conn: db.Connection) -> None:
+        if received.event_id in await first_time(conn, group, [received.event_id]):
+            await store.save_arrival(conn, received.event)
+            await store.add_queued_run(conn, received.event)
+
+    await db.in_transaction(pool, work)
+
+
+async def send_status(producer: Producer, work: WorkItem, standing: store.Standing, now: datetime) -> None:
+    """Send the first event at once and not through the outbox: sent twice it is dropped by its number."""
+    phrase: Phrase = "working" if standing.by_agent else "with_person"
+    event = Address.of(work.message, standing.owner_version).status(say(work.language, phrase))
+    await send_now(producer, event, now)
+
+
+def _draft(work: WorkItem, why: HandOver, memory: Memory) -> HandoffDraft:
+    return HandoffDraft(
+        conversation_id=work.message.conversation_id,
+        seed=work.message.message_id,
+        case=Case(why.reason, why.detail, work.language, work.intent, work.message.customer_id, topic_of(work)),
+        memory=memory.model_copy(update={"sentiment": work.sentiment}),
+        channel=work.message.channel,
+        thread_ref=work.message.thread_ref,
+        language=work.language,
+    )
+
+
+def _why_person(work: WorkItem) -> HandOver | None:
+    """Everything on the human route goes to a person; the rule only names why. A tracking question may too."""
+    situation = Situation(
+        asked=work.intent == "asks_for_human",
+        sensitive=topic_of(work) is not None,
+        sentiment=work.sentiment,
+        confidence=work.confidence,
+    )
+    due = decide_handoff(situation)
+    if due is None and work.route == "human":
+        return HandOver("asked", "routed to a person")
+    # Upset customers who ask where their parcel is get the answer: it is what they want, and it is at hand.
+    return due if due is None or work.route == "human" or due.reason != "upset" else None
+
+
+def _tell(language: Any, wanted: object, found: dict[str, Any]) -> str:
+    result = found.get("result") or {}
+    if isinstance(wanted, LookUp):
+        return tell_order(language, result) if found["status"] == "ok" else tell_missing(language, wanted.order_id)
+    orders = result.get("orders", result.get("items", []))
+    return tell_choice(language, orders)
+
+
+async def _nothing() -> str:
+    return ""

@@ -1,0 +1,1 @@
+"""The tool loop: durable runs of one customer message each."""

@@ -1,0 +1,63 @@
+"""Ends a run with a person: one transaction, exactly one notice, in the customer's language."""
+
+from prometheus_client import Counter
+
+from agent.adapters.handoff_store import HandoffDraft
+from agent.adapters.run_store import ClaimedRun, Ending, RunStore
+from agent.core.endings import close_turn
+from agent.core.handoff import HandOver
+from agent.core.packet import Case
+from agent.core.replies import Address
+from agent.core.situation import topic_of
+from agent.core.wording import Phrase, say
+from common.clock import Clock
+from common.events.model import Route
+from common.telemetry import get_logger
+
+_HANDOFFS = Counter("handoffs_total", "Conversations handed to people, by reason", ["reason"])
+_log = get_logger()
+
+
+async def hand_over(
+    runs: RunStore,
+    clock: Clock,
+    run: ClaimedRun,
+    why: HandOver,
+    *,
+    route: Route,
+    notice: Phrase = "handoff",
+    before: tuple[str, ...] = (),
+    prompt_version: str | None = None,
+) -> None:
+    """Open the handoff and end the run; ``before`` are sentences already checked that stand before the notice."""
+    now = clock.now()
+    work, state = run.work, run.state
+    progress = state.run_for(run.message_id)
+    elapsed_s = max(0.0, (now - work.message.received_at).total_seconds())
+    close_turn(work, state.memory, progress, elapsed_s=elapsed_s)
+    draft = HandoffDraft(
+        conversation_id=run.conversation_id,
+        seed=run.message_id,
+        case=Case(
+            reason=why.reason,
+            detail=why.detail,
+            language=work.language,
+            intent=work.intent,
+            customer_id=work.message.customer_id,
+            topic=topic_of(work),
+        ),
+        memory=state.memory,
+        channel=work.message.channel,
+        thread_ref=work.message.thread_ref,
+        language=work.language,
+    )
+    sentences = [*before, say(work.language, "handoff_sensitive" if why.reason == "sensitive" else notice)]
+
+    def ending(owner_version: int) -> Ending:
+        address = Address.of(work.message, owner_version)
+        events = address.spoken(progress.next_seq, route, sentences, handoff_reason=why.reason)
+        return Ending("handoff", events, " ".join(sentences), prompt_version=prompt_version, state=state)
+
+    await runs.finish_with_handoff(run, draft, ending, now)
+    _HANDOFFS.labels(why.reason).inc()
+    _log.info("handed over", conversation=run.conversation_id, reason=why.reason, detail=why.detail)

@@ -1,0 +1,37 @@
+"""What a run is played with; built once in ``app.py``."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agent.adapters.profiles import Profiles
+from agent.adapters.run_store import RunStore
+from agent.adapters.sessions import Sessions
+from agent.adapters.tokens import TokenCounter
+from agent.adapters.toolgateway import Toolgateway
+from agent.core.limits import Limits
+from agent.loop.catalogue import Catalogue
+from common import db
+from common.clock import Clock
+from common.guard import Guard
+from common.models import ModelGateway
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """``help_passages(question, language)`` answers the model's help-center searches."""
+
+    pool: db.Database
+    runs: RunStore
+    tools: Toolgateway
+    profiles: Profiles
+    catalogue: Catalogue
+    sessions: Sessions
+    models: ModelGateway
+    tokens: TokenCounter
+    guard: Guard
+    help_passages: Callable[[str, str], list[Json]]
+    clock: Clock
+    limits: Limits

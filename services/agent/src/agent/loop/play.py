@@ -1,0 +1,230 @@
+"""Plays one claimed run of the agent route: look at the checkpoint, take one step, save, again until it has ended."""
+
+from datetime import datetime
+from typing import assert_never
+
+from agent.adapters.run_store import ClaimedRun, Ending
+from agent.adapters.store import load_transcript
+from agent.adapters.toolgateway import SessionOver
+from agent.core.confirming import needs_read_back, read_back_question, take_up_held_call
+from agent.core.endings import close_turn, waits_for_approval
+from agent.core.handoff import HandOver, decide_handoff
+from agent.core.prompt import context_note, conversation_messages, mend_request
+from agent.core.replies import Address
+from agent.core.situation import situation_of
+from agent.core.state import RunProgress, SavedTurn
+from agent.core.steps import AskModel, CheckInput, CloseRound, GiveUp, RunTool, Speak, Step, next_step
+from agent.core.toolcalls import (
+    WRITES,
+    Answer,
+    Run,
+    assistant_message,
+    canonical_call,
+    results_message,
+    save_calls,
+)
+from agent.core.wording import Phrase
+from agent.loop.catalogue import Bundle
+from agent.loop.handing_over import hand_over
+from agent.loop.parts import Parts
+from agent.loop.speaking import judge_words, refresh_rows, safe_words
+from agent.loop.tools import book_refusal, judge_next, run_call
+from common.events import ReplyEvent
+from common.models import BudgetSpent, ModelRequest, ModelsDown
+
+# Left over from the turn's budget for checking and sending what the model said.
+_RESERVE_S = 2.0
+
+
+class Play:
+    """One run from wherever its checkpoint stands to its end. Raises LostClaim and TakenOver from the store."""
+
+    def __init__(self, parts: Parts, run: ClaimedRun, bundle: Bundle) -> None:
+        self.parts, self.run, self.bundle = parts, run, bundle
+        self.memory = run.state.memory
+        self.progress: RunProgress = run.state.run_for(run.message_id)
+        self.ended = False
+
+    async def to_the_end(self) -> None:
+        """Take steps until the message is answered or a person has it."""
+        await self._begin()
+        while not self.ended:
+            await self._hand_over_if_due()
+            if not self.ended:
+                await self._take(next_step(self.progress, self.parts.limits))
+
+    async def _begin(self) -> None:
+        progress, work = self.progress, self.run.work
+        if progress.started_at is not None:
+            return
+        progress.started_at = self.parts.clock.now().isoformat()
+        session = self.parts.sessions.read(work.message)
+        if session is not None:
+            self.memory.verified_fields = sorted(session.verified_fields)
+            self.memory.customer = self.memory.customer or await self.parts.profiles.load(session.customer_id)
+        transcript = await load_transcript(self.parts.pool, self.run.conversation_id, 40)
+        earlier = [e for e in transcript if e["message_id"] != self.run.message_id]
+        progress.rounds = conversation_messages(work, earlier)
+        held = self.memory.held_call
+        take_up_held_call(work, self.memory, progress, canonical_call(held["name"], held["args"]) if held else None)
+        await refresh_rows(self.parts, self.run.conversation_id, self.memory)
+
+    async def _take(self, step: Step) -> None:
+        match step:
+            case CheckInput():
+                await self._check_input()
+            case AskModel():
+                await self._ask_model()
+            case RunTool(position):
+                await self._run_tool(position)
+            case CloseRound():
+                await self._close_round()
+            case Speak(text):
+                await self._speak(text)
+            case GiveUp(detail, is_limit):
+                await self._hand_over(HandOver("budget" if is_limit else "stuck", detail))
+            case _:
+                assert_never(step)
+
+    async def _check_input(self) -> None:
+        verdict = await self.parts.guard.check(self.run.work.message.text, "customer")
+        self.progress.guard = verdict.verdict
+        self.progress.guard_reasons = list(verdict.reasons)
+
+    async def _ask_model(self) -> None:
+        left_s = self.parts.limits.turn_budget_s - self._spent_s() - _RESERVE_S
+        if left_s <= 0:
+            await self._hand_over(HandOver("budget", "the message's time ran out"))
+            return
+        request = ModelRequest(
+            system=self.bundle.system,
+            context=context_note(self.run.work, self.memory),
+            messages=tuple(self.progress.rounds),
+            tools=self.bundle.tools,
+            subject=self.run.conversation_id,
+        )
+        priority = "email" if self.run.work.message.channel == "email" else "live"
+        try:
+            turn = await self.parts.models.ask(request, left_s, priority)  # type: ignore[arg-type]
+        except BudgetSpent as error:
+            await self._hand_over(HandOver("budget", error.reason), notice="handoff_no_model")
+            return
+        except ModelsDown as error:
+            await self._hand_over(HandOver("stuck", f"no model: {error.reason}"[:300]), notice="handoff_no_model")
+            return
+        self.progress.model_calls += 1
+        self.progress.tokens += turn.usage.total
+        known = self.memory.tokens + turn.usage.total
+        self.memory.tokens = await self.parts.tokens.add(self.run.conversation_id, turn.usage.total, known)
+        if self.memory.tokens > self.parts.limits.tokens_per_conversation:
+            self.progress.limit_hit = f"{self.memory.tokens} tokens in this conversation"
+        calls = save_calls(turn, self.progress)
+        broken = turn.stop_reason not in ("tool_use", "end_turn", "stop_sequence") or not (calls or turn.text.strip())
+        self.progress.broken_turns += broken
+        saved = SavedTurn(text=turn.text, calls=calls, stop_reason=turn.stop_reason)
+        # An empty turn is asked again; a cut-off text without calls is not an answer either.
+        self.progress.turn = None if broken and not calls else saved
+        await self._save()
+
+    async def _run_tool(self, position: int) -> None:
+        judged = judge_next(self.parts, self.bundle.schemas, self.progress, position)
+        if isinstance(judged, Answer):
+            book_refusal(judged, self.progress)
+            if self.progress.invented_in_a_row >= self.parts.limits.invented_tools_in_a_row:
+                await self._hand_over(HandOver("stuck", "the model keeps calling tools that don't exist"))
+            return
+        if needs_read_back(self.run.work, self.memory, judged):
+            await self._read_back(judged)
+            return
+        if judged.name in WRITES:
+            # Whoever took the conversation over since the last step must find nothing moved behind their back (R14).
+            await self._save()
+        try:
+            called = await run_call(self.parts, self.run, judged)
+        except SessionOver:
+            await self._hand_over(HandOver("stuck", "the session ended"), notice="session_over")
+            return
+        await self._save(called.events)
+
+    async def _close_round(self) -> None:
+        progress = self.progress
+        assert progress.turn is not None
+        progress.rounds.append(assistant_message(progress.turn.text, progress.turn.calls))
+        progress.rounds.append(results_message(progress.turn.calls, progress.results))
+        progress.turn, progress.results = None, {}
+
+    async def _speak(self, text: str) -> None:
+        judged = await judge_words(self.parts, self.run, text)
+        if not judged.false:
+            await self._finish(judged.sentences, "answered")
+        elif not self.progress.mended and self.progress.model_calls < self.parts.limits.model_calls_per_message:
+            self.progress.mended = True
+            self.progress.rounds += [assistant_message(text, []), mend_request(judged.false)]
+            self.progress.turn = None
+            await self._save()
+        else:
+            await self._finish(safe_words(self.memory, self.run.work.language), "templated")
+
+    async def _read_back(self, call: Run) -> None:
+        self.memory.held_call = {"name": call.name, "args": call.args, "for": "yes"}
+        order = self.memory.orders.get(str(call.args.get("order_id")), {})
+        question = read_back_question(self.run.work.language, call, str(order.get("currency") or ""))
+        await self._finish([question], "read_back")
+
+    async def _finish(self, sentences: list[str], outcome: str) -> None:
+        progress, now = self.progress, self.parts.clock.now()
+        close_turn(self.run.work, self.memory, progress, elapsed_s=self._elapsed_s(now))
+        address = Address.of(self.run.work.message, self.run.owner_version)
+        cited = [c for c in progress.citations if any(f"[{c['article_id']}]" in s for s in sentences)]
+        events = address.spoken(progress.next_seq, "agent", sentences, citations=cited)
+        ending = Ending(
+            outcome,
+            events,
+            " ".join(sentences),
+            prompt_version=self.bundle.version,
+            waiting_approval=waits_for_approval(self.memory),
+            state=self.run.state,
+        )
+        await self.parts.runs.finish(self.run, ending, now)
+        self.ended = True
+
+    async def _hand_over_if_due(self) -> None:
+        """SPEC §8, before every step and so before every write; the guard's answer comes first."""
+        if self.progress.guard is None:
+            return
+        elapsed_s = self._elapsed_s(self.parts.clock.now())
+        due = decide_handoff(situation_of(self.run.work, self.memory, self.progress, elapsed_s=elapsed_s))
+        if due is not None:
+            await self._hand_over(due)
+
+    async def _hand_over(self, why: HandOver, notice: Phrase = "handoff") -> None:
+        before: tuple[str, ...] = ()
+        if self.progress.moved_rows:
+            # What was done in this very message is said before the notice, in the ledger's own words.
+            before = tuple(safe_words(self.memory, self.run.work.language))
+        await hand_over(
+            self.parts.runs,
+            self.parts.clock,
+            self.run,
+            why,
+            route="agent",
+            notice=notice,
+            before=before,
+            prompt_version=self.bundle.version,
+        )
+        self.ended = True
+
+    async def _save(self, events: tuple[ReplyEvent, ...] = ()) -> None:
+        await self.parts.runs.checkpoint(self.run, events, self.parts.clock.now())
+
+    def _spent_s(self) -> float:
+        assert self.progress.started_at is not None
+        return (self.parts.clock.now() - datetime.fromisoformat(self.progress.started_at)).total_seconds()
+
+    def _elapsed_s(self, now: datetime) -> float:
+        return max(0.0, (now - self.run.work.message.received_at).total_seconds())
+
+
+async def play_agent_run(parts: Parts, run: ClaimedRun) -> None:
+    """Play a claimed run of the agent route to its end."""
+    await Play(parts, run, await parts.catalogue.bundle()).to_the_end()

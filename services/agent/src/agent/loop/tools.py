@@ -1,0 +1,152 @@
+"""Runs one tool call of a saved turn: judged first, in the customer's name, booked before anything is said."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from agent.adapters.run_store import ClaimedRun
+from agent.adapters.toolgateway import SessionOver
+from agent.core.facts import merge_ledger, remember_answer
+from agent.core.replies import Address
+from agent.core.state import Memory, RunProgress, worse_guard
+from agent.core.steps import TURN_CUT, tools_may_run
+from agent.core.toolcalls import OWN_TOOLS, WRITES, Answer, Run, judge_call
+from agent.loop.parts import Parts
+from common.errors import OutcomeUnknown, Transient
+from common.events import ReplyEvent
+
+Json = dict[str, Any]
+_HAND_REASONS = frozenset({"asked", "sensitive", "policy", "stuck", "upset"})
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One answered call: the events it gives the customer to see."""
+
+    events: tuple[ReplyEvent, ...] = ()
+
+
+def judge_next(parts: Parts, schemas: dict[str, Any], progress: RunProgress, position: int) -> Run | Answer:
+    """Return whether the call may run; nothing of a turn that broke off does (R16)."""
+    assert progress.turn is not None
+    call = progress.turn.calls[position]
+    if not tools_may_run(progress):
+        return Answer(call["id"], call["name"], "invalid", TURN_CUT)
+    return judge_call(call, progress, schemas, parts.limits)
+
+
+def book_refusal(answer: Answer, progress: RunProgress) -> None:
+    """Give a call that doesn't run its one result; it counts as a failed one."""
+    progress.results[answer.call_id] = {"status": answer.status, "result": {"reason": answer.reason}}
+    progress.invented_in_a_row = progress.invented_in_a_row + 1 if answer.invented else 0
+    progress.failed_calls += 1
+
+
+async def run_call(parts: Parts, run: ClaimedRun, call: Run) -> Called:
+    """Run one call that may run and book its answer. Raises SessionOver when no valid session can be had."""
+    progress, memory = run.state.run_for(run.message_id), run.state.memory
+    progress.seen_calls[call.canonical] = progress.seen_calls.get(call.canonical, 0) + 1
+    progress.invented_in_a_row = 0
+    if call.name in OWN_TOOLS:
+        answer = _own_tool(parts, run, call, progress)
+    else:
+        answer = await _remote(parts, run, call, progress, memory)
+    await _mind_the_text(parts, call, answer, progress)
+    if await _needs_code(parts, run, call, answer, memory):
+        answer = {"status": "denied", "result": {"reason": "a one-time code was sent; ask the customer for it"}}
+    row = remember_answer(call.name, call.args, answer, memory, progress)
+    progress.results[call.call_id] = answer
+    if row is None or not await _is_news(parts, run, row, answer):
+        return Called()
+    event = Address.of(run.work.message, run.owner_version).action(progress.next_seq, row)
+    progress.next_seq += 1
+    return Called((event,))
+
+
+def _own_tool(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -> Json:
+    if call.name == "hand_to_person":
+        reason = str(call.args.get("reason", ""))
+        progress.hand_reason = reason if reason in _HAND_REASONS else "other"
+        return {"status": "ok", "result": {"note": "a colleague takes over"}}
+    found = parts.help_passages(str(call.args.get("query", "")), run.work.language)
+    known = {c["article_id"] for c in progress.citations}
+    for passage in found:
+        if passage["article_id"] not in known:
+            known.add(passage["article_id"])
+            progress.citations.append({f: passage[f] for f in ("article_id", "title", "url")})
+    return {"status": "ok", "result": {"passages": found}}
+
+
+async def _remote(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress, memory: Memory) -> Json:
+    message = run.work.message
+    guard = worse_guard(progress.guard or "down", "flagged" if memory.flagged else "clean")
+    context = {
+        "intent_confidence": run.work.confidence,
+        "guard": guard,
+        "language": run.work.language,
+        "message_id": message.message_id,
+        "run_id": message.message_id,
+    }
+    statement = await parts.sessions.statement(message)
+    if statement is None:
+        if message.customer_id is None:
+            return {"status": "denied", "result": {"reason": "the visitor is not logged in"}}
+        raise SessionOver("no valid session")
+    try:
+        try:
+            return await parts.tools.call(call.name, call.args, context, statement)
+        except SessionOver:
+            fresh = await parts.sessions.statement(message, refused=True)
+            if fresh is None:
+                raise
+            return await parts.tools.call(call.name, call.args, context, fresh)
+    except OutcomeUnknown:
+        if call.name not in WRITES:
+            return {"status": "error", "result": {"reason": "the store's system did not answer"}}
+        # The row, if there is one, says what happened; the words "done" or "failed" may not be guessed (R3).
+        return {"status": "error", "result": {"reason": "the outcome is not known yet; a colleague will check"}}
+    except Transient:
+        return {"status": "error", "result": {"reason": "the store's system can't be reached just now"}}
+
+
+async def _mind_the_text(parts: Parts, call: Run, answer: Json, progress: RunProgress) -> None:
+    """A record may carry somebody's orders to the machine: what was read tightens every later write (R15)."""
+    if call.name in WRITES or call.name == "hand_to_person" or answer["status"] != "ok":
+        return
+    verdict = await parts.guard.check(_flat(answer["result"]), "tool_result")
+    progress.guard = worse_guard(progress.guard or "down", verdict.verdict)
+    progress.guard_reasons = [*progress.guard_reasons, *verdict.reasons][:20]
+
+
+async def _needs_code(parts: Parts, run: ClaimedRun, call: Run, answer: Json, memory: Memory) -> bool:
+    result, message = answer.get("result") or {}, run.work.message
+    if answer["status"] != "denied" or result.get("reason") != "step_up_required" or message.customer_id is None:
+        return False
+    if not await parts.sessions.gateway.send_code(message.conversation_id, message.customer_id, call.name):
+        return False
+    memory.held_call = {"name": call.name, "args": call.args, "for": "code"}
+    return True
+
+
+async def _is_news(parts: Parts, run: ClaimedRun, row: Json, answer: Json) -> bool:
+    """One event a change: a row that an earlier conversation already made is told in words, not as an action.
+
+    After a crash the repeated answer may be our own lost one; the ledger knows whose conversation made the row.
+    """
+    if not (answer.get("result") or {}).get("repeated"):
+        return True
+    if run.attempts == 1:
+        return False
+    try:
+        rows = await parts.tools.list_actions(run.conversation_id)
+    except (Transient, OutcomeUnknown):
+        return False
+    merge_ledger(rows, run.state.memory)
+    return any(r["key"] == row["key"] for r in rows)
+
+
+def _flat(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(_flat(v) for v in value.values())
+    if isinstance(value, list):
+        return "\n".join(_flat(v) for v in value)
+    return "" if value is None else str(value)

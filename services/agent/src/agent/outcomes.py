@@ -1,0 +1,121 @@
+"""Tells customers what happened to their ledger rows behind their back, and fetches a person when it went wrong."""
+
+from dataclasses import dataclass
+
+from agent.adapters import store
+from agent.adapters.handoff_store import HandoffDraft, insert_handoff
+from agent.adapters.sending import enqueue_replies
+from agent.core.outcomes import Outcome, judge_change, tell_outcome
+from agent.core.packet import Case
+from agent.core.replies import Address
+from agent.core.state import ConversationState
+from common import db
+from common.clock import Clock
+from common.consumer import Received
+from common.events import ActionChanged, HandoffOpened, ReplyEvent
+from common.ids import derived_id
+from common.inbox import first_time
+
+LEDGER_GROUP = "agent-ledger"
+TRANSCRIPT_GROUP = "agent-transcript"
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Consumes ``ledger.actions.v1`` and, for the transcript, what staff wrote on ``support.replies.v1``."""
+
+    pool: db.Database
+    clock: Clock
+
+    async def on_action_changed(self, batch: list[Received[ActionChanged]]) -> None:
+        """Write one message of its own for each change that nobody has told the customer yet."""
+        for received in batch:
+            if received.event.inline or received.event.conversation_id is None:
+                continue
+            await db.in_transaction(self.pool, lambda conn, r=received: self._tell(conn, r))  # type: ignore[misc]
+
+    async def on_reply(self, batch: list[Received[ReplyEvent]]) -> None:
+        """Keep staff words in the transcript; the agent's own are there already."""
+        for received in batch:
+            event = received.event
+            if event.writer != "approvals" or event.event != "done" or not event.data.get("reply"):
+                continue
+            async with self.pool.acquire() as conn:
+                if await store.load_conversation(conn, event.conversation_id) is not None:
+                    text = str(event.data["reply"])
+                    await store.save_words(conn, event.conversation_id, event.message_id, "staff", text)
+
+    async def _tell(self, conn: db.Connection, received: Received[ActionChanged]) -> None:
+        change = received.event
+        if received.event_id not in await first_time(conn, LEDGER_GROUP, [received.event_id]):
+            return
+        assert change.conversation_id is not None
+        conversation = await store.load_conversation(conn, change.conversation_id, lock=True)
+        if conversation is None or conversation.customer_id != change.customer_id:
+            return
+        waiting = change.status == "awaiting_approval" and change.cause != "overdue"
+        await store.save_waiting(conn, conversation.id, waiting=waiting)
+        outcome = judge_change(change)
+        if outcome.telling != "none":
+            await self._write(conn, conversation, change, outcome)
+
+    async def _write(
+        self, conn: db.Connection, conversation: store.Conversation, change: ActionChanged, outcome: Outcome
+    ) -> None:
+        now = self.clock.now()
+        message_id = f"msg_{derived_id('outcome', change.key, str(change.version))}"
+        text = tell_outcome(conversation.language, change, outcome.telling)
+        await store.save_words(conn, conversation.id, message_id, "agent", text)
+        opened = None
+        if outcome.needs_person and conversation.owner == "agent":
+            draft = _draft(conversation, change, outcome, message_id)
+            opened = await insert_handoff(conn, draft, conversation.owner_version, now)
+        version = opened.owner_version if opened is not None else conversation.owner_version
+        await enqueue_replies(
+            conn, _events(conversation, change, message_id, version, text, opened), now, handoff=opened
+        )
+
+
+def _events(
+    conversation: store.Conversation,
+    change: ActionChanged,
+    message_id: str,
+    owner_version: int,
+    text: str,
+    opened: HandoffOpened | None,
+) -> list[ReplyEvent]:
+    address = Address(
+        conversation.id,
+        message_id,
+        conversation.channel,
+        conversation.thread_ref,
+        conversation.customer_id,
+        owner_version,
+        proactive=True,
+    )
+    row = change.model_dump()
+    route = "agent" if conversation.owner == "agent" and opened is None else "human"
+    spoken = address.spoken(2, route, [text], handoff_reason="policy" if opened is not None else None)  # type: ignore[arg-type]
+    return [address.action(1, row), *spoken]
+
+
+def _draft(conversation: store.Conversation, change: ActionChanged, outcome: Outcome, message_id: str) -> HandoffDraft:
+    memory = ConversationState.model_validate(conversation.run_state).memory
+    row = change.model_dump(include={"key", "kind", "status", "order_id", "line_id", "amount", "currency", "reference"})
+    memory.actions[change.key] = row | {"reason": change.policy_reason}
+    return HandoffDraft(
+        conversation_id=conversation.id,
+        seed=message_id,
+        case=Case(
+            reason="policy",
+            detail=f"{change.key}: {outcome.telling}",
+            language=conversation.language,
+            intent="refund" if change.kind == "refund" else "other",
+            customer_id=conversation.customer_id,
+            for_leads=outcome.telling == "overdue",
+        ),
+        memory=memory,
+        channel=conversation.channel,
+        thread_ref=conversation.thread_ref,
+        language=conversation.language,
+    )

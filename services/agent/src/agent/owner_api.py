@@ -1,0 +1,98 @@
+"""The HTTP API that people's tools call: who owns a conversation, and what was said in it (SPEC §2)."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header
+from pydantic import BaseModel, Field
+
+from agent.adapters import store
+from agent.adapters.run_store import RunStore
+from agent.core.ownership import OwnerState, change_owner
+from agent.settings import AgentSettings
+from common import db
+from common.clock import Clock
+from common.http import Problem
+from common.statements import BadStatement, Verifier
+
+Json = dict[str, Any]
+AUDIENCE = "agent.service"
+Authorization = Annotated[str | None, Header()]
+
+
+class OwnerChange(BaseModel):
+    """A person's move; ``expected_owner_version`` makes a stale one a 409."""
+
+    action: Literal["claim", "takeover", "return", "close"]
+    staff: Annotated[str, Field(min_length=1, max_length=200)]
+    expected_owner_version: int | None = None
+    handoff_id: str | None = None
+
+
+def owner_routes(
+    pool: db.Database, runs: RunStore, verifier: Verifier, clock: Clock, settings: AgentSettings
+) -> APIRouter:
+    """Return the routes; every one needs the bearer token of a service that may use it."""
+    router = APIRouter()
+
+    def let_in(authorization: str | None, *allowed: str) -> None:
+        try:
+            caller = verifier.service(authorization, clock.now(), AUDIENCE)
+        except BadStatement as error:
+            raise Problem(401, error.reason) from error
+        if caller not in allowed:
+            raise Problem(403, f"{caller} may not call this")
+
+    @router.get("/v1/conversations/{conversation_id}")
+    async def read_conversation(conversation_id: str, authorization: Authorization = None) -> Json:
+        let_in(authorization, "approvals", "gateway", "reconciler")
+        async with pool.acquire() as conn:
+            found = await store.load_conversation(conn, conversation_id)
+            if found is None:
+                raise Problem(404, "there is no such conversation")
+            transcript = await store.load_transcript(conn, conversation_id)
+        return {
+            "conversation_id": found.id,
+            "customer_id": found.customer_id,
+            "status": found.status,
+            "channel": found.channel,
+            "language": found.language,
+            "thread_ref": found.thread_ref,
+            "owner": found.owner,
+            "owner_version": found.owner_version,
+            "transcript": transcript,
+        }
+
+    @router.post("/v1/conversations/{conversation_id}/owner")
+    async def set_owner(conversation_id: str, change: OwnerChange, authorization: Authorization = None) -> Json:
+        let_in(authorization, "approvals")
+        return await _set_owner(pool, conversation_id, change)
+
+    @router.post("/v1/runs/release-expired")
+    async def release_expired(authorization: Authorization = None) -> Json:
+        let_in(authorization, "reconciler")
+        return {"released": await runs.release_expired()}
+
+    @router.get("/v1/limits")
+    async def limits(authorization: Authorization = None) -> Json:
+        let_in(authorization, "reconciler")
+        return {"claim_ttl_s": settings.claim_ttl_s, "turn_budget_s": settings.turn_budget_s}
+
+    return router
+
+
+async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChange) -> Json:
+    async def work(conn: db.Connection) -> Json:
+        found = await store.load_conversation(conn, conversation_id, lock=True)
+        if found is None:
+            raise Problem(404, "there is no such conversation")
+        expected = change.expected_owner_version
+        if expected is not None and expected != found.owner_version:
+            raise Problem(409, f"the owner has changed: version {found.owner_version}")
+        moved = change_owner(OwnerState(found.status, found.owner), change.action, change.staff)
+        if isinstance(moved, str):
+            raise Problem(409, moved)
+        now = await store.save_owner(conn, conversation_id, found.owner_version, moved.owner, moved.status)
+        assert now is not None, "the row is locked by this transaction"
+        return {"status": now.status, "owner": now.owner, "owner_version": now.owner_version}
+
+    return await db.in_transaction(pool, work)

@@ -1,0 +1,54 @@
+"""What the agent reads from its environment; units are in the names."""
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from common.settings import BusSettings
+
+
+class AgentSettings(BaseSettings):
+    """Settings with the prefix ``AGENT_``."""
+
+    model_config = SettingsConfigDict(env_prefix="AGENT_", frozen=True, extra="ignore")
+
+    database_url: str
+    host: str = "127.0.0.1"
+    port: int
+    toolgateway_url: str
+    gateway_url: str
+    # The commerce port's base address, for the customer's name and tier in handoffs; empty where there is none.
+    commerce_url: str = ""
+    # How long a dead worker's run waits for the next one; renewed four times in this span.
+    claim_ttl_s: float = Field(6.0, gt=0.2)
+    most_runs_at_once: int = 300
+    turn_budget_s: float = 60.0
+    model_calls_per_message: int = 8
+    tokens_per_conversation: int = 150_000
+    tool_timeout_s: float = 20.0
+    lookup_timeout_s: float = 4.0
+    order_id_pattern: str = r"[0-9]{6,12}"
+    model_calls_per_minute: int = 3_000
+    # Silence inside a stream for this long counts as a failed call, so that failing over takes seconds.
+    model_silence_s: float = 10.0
+    large_model: str = "claude-sonnet-5-5"
+    small_model: str = "claude-haiku-5-5"
+    second_large_model: str = "gpt-5.4"
+    second_small_model: str = "gpt-5.4-mini"
+
+
+class ProviderSettings(BaseSettings):
+    """The providers' own variables, without a prefix (CONTRACT); a provider without a key is left out."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore")
+
+    anthropic_api_key: str = ""
+    anthropic_base_url: str = ""
+    openai_api_key: str = ""
+    openai_base_url: str = ""
+    guard_url: str = ""
+
+
+Part = Literal["fixed", "rag", "loop"]
+__all__ = ["AgentSettings", "BusSettings", "Part", "ProviderSettings"]

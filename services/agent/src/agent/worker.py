@@ -1,0 +1,181 @@
+"""Runs claimed runs side by side: claims, renews, drops what it lost, hands back what it holds when it has to stop."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import asyncpg
+from prometheus_client import Counter, Gauge
+
+from agent.adapters.run_store import ClaimedRun, LostClaim, RunStore, TakenOver
+from agent.core.replies import Address, by_person
+from common import db
+from common.clock import Clock
+from common.events import ReplyEvent
+from common.telemetry import get_logger
+
+_log = get_logger()
+_RUNS = Counter("agent_runs_total", "Runs by how they ended here", ["outcome"])
+_HELD = Gauge("agent_runs_held", "Runs this worker holds")
+# A lost notification costs at most this; the jitter keeps replicas from asking in step.
+_POLL_S = 0.5
+# A run that failed this often in different ways is not going to work: a person gets it (never an error).
+MAX_ATTEMPTS = 5
+_DATABASE_TROUBLE: tuple[type[BaseException], ...] = (*db.UNAVAILABLE, asyncpg.PostgresError)
+
+PlayRun = Callable[[ClaimedRun], Awaitable[None]]
+GiveUpRun = Callable[[ClaimedRun, str], Awaitable[None]]
+
+
+@dataclass
+class Worker:
+    """``play`` answers one run; ``give_up`` passes one that keeps failing to a person."""
+
+    name: str
+    routes: tuple[str, ...]
+    runs: RunStore
+    dsn: str
+    clock: Clock
+    play: PlayRun
+    give_up: GiveUpRun
+    claim_ttl_s: float = 6.0
+    most_at_once: int = 300
+    on_idle: Callable[[], Awaitable[bool]] | None = None
+    _held: dict[str, tuple[ClaimedRun, "asyncio.Task[None]"]] = field(default_factory=dict, init=False)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _renewed_at: float = field(default=0.0, init=False)
+
+    async def run(self) -> None:
+        """Claim and play until cancelled; then give back every claim so that others go on at once."""
+        self._renewed_at = self.clock.monotonic()
+        helpers = [asyncio.create_task(self._listen()), asyncio.create_task(self._renew())]
+        try:
+            while True:
+                await self._claim_some()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), _POLL_S * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+                self._wake.clear()
+        finally:
+            for helper in helpers:
+                helper.cancel()
+            await asyncio.gather(*helpers, return_exceptions=True)
+            await self._drain()
+
+    def wake(self) -> None:
+        """Look for work now."""
+        self._wake.set()
+
+    async def _claim_some(self) -> None:
+        room = self.most_at_once - len(self._held)
+        if room <= 0:
+            return
+        try:
+            claimed = await self.runs.claim(self.routes, self.name, self.claim_ttl_s, min(room, 50))
+        except _DATABASE_TROUBLE as error:
+            _log.warning("cannot claim", error=type(error).__name__)
+            return
+        for run in claimed:
+            self._held[run.message_id] = (run, asyncio.create_task(self._play(run)))
+        _HELD.set(len(self._held))
+        if claimed:
+            # There may be more than one helping's worth waiting.
+            self._wake.set()
+        elif self.on_idle is not None and await self.on_idle():
+            self._wake.set()
+
+    async def _play(self, run: ClaimedRun) -> None:
+        try:
+            await self._settle(run)
+        except asyncio.CancelledError:
+            raise
+        except _DATABASE_TROUBLE as error:
+            # The claim runs out by itself; whoever reaches the database first goes on.
+            _log.warning("run left to its claim", run=run.message_id, error=type(error).__name__)
+        finally:
+            self._held.pop(run.message_id, None)
+            _HELD.set(len(self._held))
+            self._wake.set()
+
+    async def _settle(self, run: ClaimedRun) -> None:
+        try:
+            if run.owner != "agent":
+                await self._leave_to_person(run)
+            elif run.attempts > MAX_ATTEMPTS:
+                await self.give_up(run, f"{run.attempts - 1} attempts failed")
+            else:
+                await self.play(run)
+            _RUNS.labels("ended").inc()
+        except TakenOver:
+            await self._leave_to_person(run)
+        except LostClaim:
+            _RUNS.labels("lost").inc()
+        except _DATABASE_TROUBLE:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the customer gets an answer or a person
+            _log.error(
+                "run failed", run=run.message_id, attempt=run.attempts, error=type(error).__name__, exc_info=error
+            )
+            _RUNS.labels("failed").inc()
+            await asyncio.sleep(min(0.2 * 2**run.attempts, 3.0))
+            await self.runs.hand_back([run])
+
+    async def _leave_to_person(self, run: ClaimedRun) -> None:
+        def silent(owner_version: int) -> list[ReplyEvent]:
+            first = run.state.run_for(run.message_id).next_seq
+            address = Address.of(run.work.message, owner_version)
+            return by_person(address) if first == 2 else [address.done(first, "human", "", handoff=True)]
+
+        with contextlib.suppress(LostClaim):
+            await self.runs.finish_silently(run, silent, self.clock.now())
+        _RUNS.labels("with_person").inc()
+
+    async def _renew(self) -> None:
+        """Keep the claims; stop work whose claim is lost or can't be kept, by our own monotonic clock (BB-LEASE-02)."""
+        while True:
+            await asyncio.sleep(self.claim_ttl_s / 4)
+            held = [run for run, _ in self._held.values()]
+            now = self.clock.monotonic()
+            try:
+                kept = (
+                    await asyncio.wait_for(self.runs.renew(held, self.claim_ttl_s), self.claim_ttl_s / 4)
+                    if held
+                    else set()
+                )
+                self._renewed_at = now
+            except _DATABASE_TROUBLE as error:
+                _log.warning("cannot renew", error=type(error).__name__)
+                if now - self._renewed_at < self.claim_ttl_s * 0.6:
+                    continue
+                kept = set()
+            for run in held:
+                if run.message_id not in kept and run.message_id in self._held:
+                    self._held[run.message_id][1].cancel()
+
+    async def _listen(self) -> None:
+        """Be woken by the commit that queued a run; a lost connection is opened again."""
+        while True:
+            try:
+                conn = await asyncpg.connect(self.dsn, server_settings={"application_name": "agent-wake"})
+                try:
+                    await conn.add_listener("support_runs", self._on_notify)
+                    while not conn.is_closed():  # noqa: ASYNC110 - a closed connection sends no event
+                        await asyncio.sleep(2)
+                finally:
+                    with contextlib.suppress(*db.UNAVAILABLE):
+                        await conn.close(timeout=1)
+            except _DATABASE_TROUBLE:
+                await asyncio.sleep(0.5)
+
+    def _on_notify(self, _conn: object, _pid: object, _channel: object, payload: object) -> None:
+        if payload in self.routes or payload == "summary":
+            self._wake.set()
+
+    async def _drain(self) -> None:
+        held = list(self._held.values())
+        for _, task in held:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in held), return_exceptions=True)
+        with contextlib.suppress(*_DATABASE_TROUBLE):
+            await self.runs.hand_back([run for run, _ in held])
