@@ -26,6 +26,7 @@ from aiokafka import ConsumerRecord
 from aiokafka.errors import KafkaError
 from faststream import AckPolicy
 from faststream.kafka import KafkaBroker, KafkaMessage
+from faststream.kafka.message import KafkaAckableMessage
 from prometheus_client import Counter, Gauge
 from pydantic import BaseModel, ValidationError
 
@@ -44,6 +45,7 @@ _FIRST_PAUSE_S = 0.1
 # A dependency that stays down this long for one record is no passing fault; the record waits in the dead-letter topic.
 _TRANSIENT_LIMIT_S = 600.0
 _AGAIN_PAUSE_S = 1.0
+_AWAY: tuple[type[BaseException], ...] = (*db.UNAVAILABLE, KafkaError)
 # The broker's lower bound: partitions of a killed process move on after this, unless it comes back under its own name.
 _SESSION_MS = 6_000
 _HEARTBEAT_MS = 1_000
@@ -142,7 +144,7 @@ class Consumer:
             first, last = records[0], records[-1]
             name = f"{first.offset}-{last.offset}-{first.timestamp}"
             assert reader.consumer is not None, "a record was read by a consumer"
-            return KafkaMessage(raw_message=records, body=b"", message_id=name, consumer=reader.consumer)
+            return KafkaAckableMessage(raw_message=records, body=b"", message_id=name, consumer=reader.consumer)
 
         async def consume(records: tuple[ConsumerRecord, ...]) -> None:
             await self._take(subscription, progress, records)
@@ -177,13 +179,17 @@ class Consumer:
 
     async def _take(self, s: Subscription[Any], progress: _Progress, records: tuple[ConsumerRecord, ...]) -> None:
         lanes: dict[object, list[tuple[ConsumerRecord, Received[Any]]]] = defaultdict(list)
+        seen: set[str] = set()
         for record in records:
             try:
                 received = _decode(s, record)
             except Malformed as e:
                 await self._bury(s, progress, record, e, attempts=1)
                 continue
-            lanes[(record.partition, record.key) if s.lanes else None].append((record, received))
+            # Twice in one batch is once for the inbox too, which compares with earlier commits only.
+            if received.event_id not in seen:
+                seen.add(received.event_id)
+                lanes[(record.partition, record.key) if s.lanes else None].append((record, received))
         outcomes = await asyncio.gather(
             *(self._lane(s, progress, lane) for lane in lanes.values()), return_exceptions=True
         )
@@ -213,7 +219,7 @@ class Consumer:
     async def _settle(
         self, s: Subscription[Any], progress: _Progress, record: ConsumerRecord, failure: Exception
     ) -> None:
-        if isinstance(failure, db.UNAVAILABLE | KafkaError):
+        if isinstance(failure, _AWAY):
             raise _Again from failure
         if isinstance(failure, Transient):
             since = progress.first_failed.setdefault((record.partition, record.offset), time.monotonic())

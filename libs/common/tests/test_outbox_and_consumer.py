@@ -1,0 +1,328 @@
+"""A fact and its event leave together; an event that comes twice works once; a bad one spoils nobody else's."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import pytest
+from aiokafka import AIOKafkaConsumer
+
+from common import db, dlq
+from common.consumer import Consumer, Received, Subscription
+from common.errors import Malformed, Transient
+from common.events import ReplyEvent
+from common.inbox import first_time
+from common.outbox import Outgoing, Relay, enqueue, enqueue_all
+from common.producer import Producer
+from common.settings import BusSettings
+from common.topics import REPLIES, Topic
+from stack.databases import TestDatabase
+
+NOW = datetime(2026, 11, 29, tzinfo=UTC)
+MakeTopics = Callable[[Iterable[Topic]], Awaitable[None]]
+
+
+def reply(conversation: str, seq: int, text: str = "hi") -> ReplyEvent:
+    return ReplyEvent(
+        conversation_id=conversation,
+        message_id="m",
+        channel="chat",
+        owner_version=0,
+        seq=seq,
+        event="token",
+        data={"text": text},
+    )
+
+
+@pytest.fixture
+async def bus(kafka_bootstrap: str, topic_prefix: str, make_topics: MakeTopics) -> BusSettings:
+    await make_topics([REPLIES])
+    return BusSettings(kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
+
+
+@pytest.fixture
+async def producer(bus: BusSettings) -> AsyncIterator[Producer]:
+    made = Producer(bus.kafka_bootstrap, bus.topic_prefix)
+    await made.start()
+    yield made
+    await made.stop()
+
+
+@asynccontextmanager
+async def consuming(bus: BusSettings, producer: Producer, handler: Any, **options: Any) -> AsyncIterator[Consumer]:
+    consumer = Consumer(bus, producer, [Subscription(REPLIES, "test", ReplyEvent, handler, **options)])
+    await consumer.start()
+    try:
+        yield consumer
+    finally:
+        await consumer.stop()
+
+
+async def until(condition: Callable[[], object], seconds: float = 20) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - what is waited for happens in a broker
+            await asyncio.sleep(0.01)
+
+
+async def dead_letters(bus: BusSettings, at_least: int) -> list[Any]:
+    consumer = AIOKafkaConsumer(
+        bus.topic_prefix + REPLIES.dlq, bootstrap_servers=bus.kafka_bootstrap, auto_offset_reset="earliest"
+    )
+    await consumer.start()
+    found: list[Any] = []
+    try:
+        async with asyncio.timeout(20):
+            while len(found) < at_least:
+                found += [r for part in (await consumer.getmany(timeout_ms=500)).values() for r in part]
+        found += [r for part in (await consumer.getmany(timeout_ms=300)).values() for r in part]
+    finally:
+        await consumer.stop()
+    return found
+
+
+@pytest.fixture
+async def pool(database: TestDatabase) -> AsyncIterator[db.Database]:
+    made = await db.open_pool(database.dsn("gateway"), "gateway")
+    yield made
+    await made.close()
+
+
+@asynccontextmanager
+async def relaying(database: TestDatabase, producer: Producer) -> AsyncIterator[None]:
+    task = asyncio.create_task(Relay(database.dsn("gateway"), "gateway", producer).run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_events_leave_with_their_commit_in_order_and_not_without_it(
+    database: TestDatabase, pool: db.Database, bus: BusSettings, producer: Producer
+) -> None:
+    seen: list[ReplyEvent] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend(r.event for r in batch)
+
+    async with relaying(database, producer), consuming(bus, producer, handler):
+        for n in range(1, 21):
+            async with pool.acquire() as conn, conn.transaction():
+                await enqueue(conn, REPLIES, "c1", reply("c1", n), occurred_at=NOW)
+        with contextlib.suppress(ZeroDivisionError):
+            async with pool.acquire() as conn, conn.transaction():
+                await enqueue(conn, REPLIES, "c1", reply("c1", 99), occurred_at=NOW)
+                raise ZeroDivisionError
+        async with pool.acquire() as conn, conn.transaction():
+            await enqueue(conn, REPLIES, "c1", reply("c1", 21), occurred_at=NOW)
+        await until(lambda: len(seen) >= 21)
+    assert [event.seq for event in seen] == list(range(1, 22))
+    assert await pool.fetchval("select count(*) from outbox") == 0
+
+
+async def test_a_repeated_step_enqueues_its_event_once(pool: db.Database) -> None:
+    for _ in range(2):
+        async with pool.acquire() as conn, conn.transaction():
+            await enqueue(conn, REPLIES, "c1", reply("c1", 1), occurred_at=NOW, event_id="same")
+    assert await pool.fetchval("select count(*) from outbox") == 1
+
+
+async def test_a_row_that_can_never_be_sent_blocks_only_its_own_key(
+    database: TestDatabase, pool: db.Database, bus: BusSettings, producer: Producer
+) -> None:
+    seen: list[str] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend(r.event.conversation_id for r in batch)
+
+    async with pool.acquire() as conn, conn.transaction():
+        huge = reply("huge", 1).model_copy(update={"data": {"text": "x" * 1_300_000}})
+        await enqueue_all(
+            conn,
+            [
+                Outgoing(REPLIES, "huge", huge, occurred_at=NOW),
+                Outgoing(REPLIES, "huge", reply("huge", 2), occurred_at=NOW),
+                Outgoing(REPLIES, "fine", reply("fine", 1), occurred_at=NOW),
+            ],
+        )
+    async with relaying(database, producer), consuming(bus, producer, handler):
+        await until(lambda: "fine" in seen)
+    assert seen == ["fine"]
+    stuck = await pool.fetch("select key, attempts, last_error from outbox order by id")
+    assert [(r["key"], r["attempts"] > 0) for r in stuck] == [("huge", True), ("huge", False)]
+
+
+async def test_only_one_of_two_relays_publishes(
+    database: TestDatabase, pool: db.Database, bus: BusSettings, producer: Producer
+) -> None:
+    seen: list[int] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend(r.event.seq for r in batch)
+
+    async with relaying(database, producer), relaying(database, producer), consuming(bus, producer, handler):
+        for n in range(1, 51):
+            async with pool.acquire() as conn, conn.transaction():
+                await enqueue(conn, REPLIES, "c1", reply("c1", n), occurred_at=NOW)
+        await until(lambda: len(seen) >= 50)
+        await asyncio.sleep(0.3)
+    assert seen == list(range(1, 51))
+
+
+@pytest.mark.parametrize("apart", [True, False], ids=["in two batches", "in one batch"])
+async def test_the_second_delivery_of_an_event_does_nothing(
+    pool: db.Database, bus: BusSettings, producer: Producer, apart: bool
+) -> None:
+    worked: list[str] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        async with pool.acquire() as conn, conn.transaction():
+            new = await first_time(conn, "test", [r.event_id for r in batch])
+        worked.extend(r.event_id for r in batch if r.event_id in new)
+
+    async def send(*event_ids: str) -> None:
+        for event_id in event_ids:
+            await producer.send(REPLIES, "c1", reply("c1", 1), event_id=event_id, occurred_at=NOW)
+
+    await send("ev-1", "ev-1")
+    async with consuming(bus, producer, handler):
+        if apart:
+            await until(lambda: worked)
+        await send("ev-1", "ev-2")
+        await until(lambda: "ev-2" in worked)
+    assert worked == ["ev-1", "ev-2"]
+
+
+async def test_what_was_handled_is_committed_and_not_read_again(bus: BusSettings, producer: Producer) -> None:
+    seen: list[str] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend(r.event_id for r in batch)
+
+    for event_id in ("ev-1", "ev-2"):
+        await producer.send(REPLIES, "c1", reply("c1", 1), event_id=event_id, occurred_at=NOW)
+        async with consuming(bus, producer, handler):
+            await until(lambda wanted=event_id: wanted in seen)
+    assert seen == ["ev-1", "ev-2"]
+
+
+BAD = [None, b"", b"{", b'"text"', b"[]", b"\xff\xfe", b'{"conversation_id":"c"}', b'{"seq":"NaN"}', b"nul\x00"]
+
+
+async def test_malformed_records_are_dead_lettered_whole_and_the_partition_moves_on(
+    bus: BusSettings, producer: Producer
+) -> None:
+    seen: list[str] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend(r.event.data["text"] for r in batch)
+
+    for value in BAD:
+        await producer.send_raw(REPLIES.name, b"c1", value, [("event_id", b"\xff"), ("odd", b"\x00")])
+    good = reply("c1", 1, "after").model_dump_json().encode()
+    await producer.send_raw(REPLIES.name, b"c1", good, [])
+    async with consuming(bus, producer, handler):
+        await until(lambda: seen)
+        letters = await dead_letters(bus, len(BAD))
+    assert seen == ["after"]
+    assert [letter.value for letter in letters] == BAD
+    for letter in letters:
+        headers = dict(letter.headers)
+        assert headers["odd"] == b"\x00"
+        assert headers["dlq.group"] == b"test"
+        assert headers["dlq.error"].startswith(b"Malformed")
+
+
+async def test_one_record_that_a_handler_refuses_does_not_take_its_neighbours_along(
+    bus: BusSettings, producer: Producer
+) -> None:
+    seen: list[int] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        if any(r.event.seq == 2 for r in batch):
+            raise Malformed("two is no number")
+        seen.extend(r.event.seq for r in batch)
+
+    for n in (1, 2, 3):
+        await producer.send(REPLIES, "c1", reply("c1", n), event_id=f"e{n}", occurred_at=NOW)
+    async with consuming(bus, producer, handler):
+        await until(lambda: 3 in seen)
+        letters = await dead_letters(bus, 1)
+    assert seen == [1, 3]
+    assert len(letters) == 1
+
+
+async def test_a_passing_fault_is_retried_in_place_and_in_order(bus: BusSettings, producer: Producer) -> None:
+    seen, failures = [], []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        if len(failures) < 3:
+            failures.append(batch)
+            raise Transient("not yet")
+        seen.extend(r.event.seq for r in batch)
+
+    for n in (1, 2):
+        await producer.send(REPLIES, "c1", reply("c1", n), event_id=f"e{n}", occurred_at=NOW)
+    async with consuming(bus, producer, handler):
+        await until(lambda: len(seen) == 2)
+    assert seen == [1, 2]
+
+
+async def test_while_the_database_is_away_nothing_is_dropped(bus: BusSettings, producer: Producer) -> None:
+    seen: list[int] = []
+    attempts = 0
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        nonlocal attempts
+        attempts += 1
+        if attempts <= 8:  # longer than the retries in place, so the batch is read again
+            raise asyncpg.CannotConnectNowError("starting up")
+        seen.extend(r.event.seq for r in batch)
+
+    await producer.send(REPLIES, "c1", reply("c1", 1), event_id="e1", occurred_at=NOW)
+    async with consuming(bus, producer, handler):
+        await until(lambda: seen)
+    assert seen == [1]
+
+
+async def test_a_bug_ends_in_the_dead_letters_and_replay_brings_the_record_back_once(
+    bus: BusSettings, producer: Producer
+) -> None:
+    seen: list[str] = []
+    mended = False
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        if not mended:
+            raise KeyError("a bug")
+        seen.extend(r.event_id for r in batch)
+
+    await producer.send(REPLIES, "c1", reply("c1", 1), event_id="e1", occurred_at=NOW)
+    async with consuming(bus, producer, handler):
+        letters = await dead_letters(bus, 1)
+        assert dict(letters[0].headers)["dlq.attempts"] == b"5"
+        mended = True
+        assert await dlq.replay(bus, REPLIES, group="other", limit=None) == 0
+        assert await dlq.replay(bus, REPLIES, group="test", limit=None) == 1
+        assert await dlq.replay(bus, REPLIES, group="test", limit=None) == 0
+        await until(lambda: seen)
+    assert seen == ["e1"]
+
+
+async def test_an_outside_record_without_headers_gets_an_id_that_is_the_same_every_time(
+    bus: BusSettings, producer: Producer
+) -> None:
+    ids: list[str] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        ids.extend(r.event_id for r in batch)
+
+    raw = reply("c1", 1).model_dump_json().encode()
+    async with consuming(bus, producer, handler):
+        for n in (1, 2):
+            await producer.send_raw(REPLIES.name, b"c1", raw, [])
+            await until(lambda n=n: len(ids) == n)
+    assert ids[0] == ids[1]
