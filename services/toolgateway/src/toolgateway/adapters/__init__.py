@@ -1,0 +1,1 @@
+"""Everything the tool gateway awaits: the ledger, the store's systems, the payment provider, people's records."""
