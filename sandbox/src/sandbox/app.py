@@ -61,10 +61,28 @@ def build(settings: Settings, clock: Clock | None = None) -> FastAPI:
     install_problem_handlers(app)
     app.include_router(controls.router(controls.Controls(shop, till, faults)))
     app.include_router(commerce.router(shop, till, trouble))
-    app.include_router(payments.router(payments.Payments(till, trouble, faults, answers, webhooks, choices)))
-    app.include_router(edges.router(edges.Edges(database, shop, trouble, clock, LocalGuard(), _key_sets(settings))))
+    app.include_router(
+        payments.router(
+            payments.Payments(
+                till=till, trouble=trouble, faults=faults, answers=answers, webhooks=webhooks, choices=choices
+            )
+        )
+    )
+    app.include_router(
+        edges.router(
+            edges.Edges(
+                database=database, shop=shop, trouble=trouble, clock=clock, guard=LocalGuard(), keys=_key_sets(settings)
+            )
+        )
+    )
     app.include_router(model_controls.router(model_controls.ModelControls(scripts, choices, calls)))
-    app.include_router(models.router(models.Models(calls, faults, scripts, choices, clock, settings.hold_ms)))
+    app.include_router(
+        models.router(
+            models.Models(
+                calls=calls, faults=faults, scripts=scripts, choices=choices, clock=clock, hold_ms=settings.hold_ms
+            )
+        )
+    )
     return app
 
 

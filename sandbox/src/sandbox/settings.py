@@ -16,7 +16,7 @@ class Settings(BaseSettings):
     # Public halves of login.pem and stafflogin.pem are served from here; without it both key sets are empty.
     keys_dir: Path | None = None
     webhook_url: str | None = None
-    webhook_secret: str = "dev-webhook-secret"
+    webhook_secret: str = "dev-webhook-secret"  # noqa: S105 - for development; the stack sets its own
     # Real providers forget idempotency keys after a day (Stripe: 24 h at least).
     key_retention_s: int = 24 * 3600
     # How long a lost answer hangs when the fault names no delay: longer than any sensible client timeout.

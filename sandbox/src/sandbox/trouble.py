@@ -26,6 +26,15 @@ _BUSY = refusal(429, "rate_limited", "too many requests")
 _IN_USE = refusal(409, "idempotency_key_in_use", "another request with this key is still running")
 _MISMATCH = refusal(400, "idempotency_mismatch", "this key was used with other parameters")
 
+_INSTEAD: dict[FaultKind, Answer] = {
+    "down": _DOWN,
+    "error_500": _INTERNAL,
+    "error_429": _BUSY,
+    "conflict_409": _IN_USE,
+    "param_mismatch": _MISMATCH,
+    "timeout_before_effect": _LOST,
+}
+
 
 @dataclass(frozen=True)
 class Write:
@@ -102,22 +111,10 @@ class Trouble:
         return answer
 
     async def _instead(self, fault: Fault) -> Answer | None:
-        match fault.kind:
-            case "down":
-                return _DOWN
-            case "error_500":
-                return _INTERNAL
-            case "error_429":
-                return _BUSY
-            case "conflict_409":
-                return _IN_USE
-            case "param_mismatch":
-                return _MISMATCH
-            case "timeout_before_effect":
-                await _pause(fault.delay_ms, self._hold_ms)
-                return _LOST
-            case _:
-                return None
+        """Return what a call answers that never gets to its effect, or None when the fault lets it through."""
+        if fault.kind == "timeout_before_effect":
+            await _pause(fault.delay_ms, self._hold_ms)
+        return _INSTEAD.get(fault.kind)
 
 
 def respond(answer: Answer) -> JSONResponse:

@@ -20,7 +20,7 @@ class Answer:
     body: dict[str, object]
 
 
-class Mismatch(Exception):
+class Mismatch(Exception):  # noqa: N818 - providers' own word for it
     """The key was used before with another body."""
 
 
@@ -35,7 +35,7 @@ class AnswerBook:
         self.in_flight: set[tuple[str, str]] = set()
 
     def recall(self, scope: str, key: str, body: object, mode: KeyMode = "stored") -> Answer | None:
-        """Return the answer stored under the key; raises Mismatch when the body differs (unless the mode doesn't compare)."""
+        """Return the answer stored under the key; raises Mismatch when the body differs and the mode compares."""
         oldest = stamp(self._clock.now() - self._retention)
         row = self._database.row(
             "select * from answers where scope = ? and key = ? and created_at > ?", scope, key, oldest
@@ -49,7 +49,8 @@ class AnswerBook:
     def keep(self, scope: str, key: str, body: object, answer: Answer) -> None:
         """Store the answer, inside the caller's transaction so that effect and answer are one commit."""
         self._database.run(
-            "insert or replace into answers (scope, key, body_hash, status, answer, created_at) values (?, ?, ?, ?, ?, ?)",
+            "insert or replace into answers (scope, key, body_hash, status, answer, created_at)"
+            " values (?, ?, ?, ?, ?, ?)",
             scope, key, _fingerprint(body), answer.status, dump(answer.body), stamp(self._clock.now()),
         )  # fmt: skip
 

@@ -10,19 +10,22 @@ from pathlib import Path
 _SCHEMA = """
 create table if not exists customers (id text primary key, body text not null);
 create table if not exists orders (
-    id text primary key, customer_id text not null, currency text not null, body text not null, version integer not null
+    id text primary key, customer_id text not null, currency text not null, body text not null,
+    version integer not null
 );
 create index if not exists orders_customer on orders (customer_id);
 create table if not exists refunds (
     seq integer primary key autoincrement,
-    refund_id text not null unique, order_id text not null, line_id text, amount_minor integer not null
-        check (amount_minor > 0),
-    currency text not null, status text not null check (status in ('succeeded', 'failed')), idempotency_key text not null,
-    metadata text not null, created_at text not null, fails_at text, visible_at text
+    refund_id text not null unique, order_id text not null, line_id text,
+    amount_minor integer not null check (amount_minor > 0),
+    currency text not null, status text not null check (status in ('succeeded', 'failed')),
+    idempotency_key text not null, metadata text not null, created_at text not null, fails_at text, visible_at text
 );
 create index if not exists refunds_order on refunds (order_id);
 create index if not exists refunds_failing on refunds (fails_at) where fails_at is not null;
-create table if not exists disputes (order_id text primary key, amount_minor integer not null, created_at text not null);
+create table if not exists disputes (
+    order_id text primary key, amount_minor integer not null, created_at text not null
+);
 create table if not exists answers (
     scope text not null, key text not null, body_hash text not null, status integer not null, answer text not null,
     created_at text not null, primary key (scope, key)
@@ -42,7 +45,8 @@ create table if not exists scripts (
     used integer not null default 0
 );
 create table if not exists script_runs (
-    run text primary key, script integer not null, next_turn integer not null, served text not null
+    run text not null, user text not null, script integer not null, next_turn integer not null, served text not null,
+    primary key (run, user)
 );
 create table if not exists choices (name text primary key, value text not null);
 """

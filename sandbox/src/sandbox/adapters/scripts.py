@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 class Scripts:
-    """A run is one customer message: the caller's user id and all the customer's texts so far identify it."""
+    """A run is one customer message: all the customer's texts so far identify it, with the caller's user id if sent."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -37,47 +37,50 @@ class Scripts:
             return None
         run = _run_id(conversation)
         with self._database.transaction():
-            bound = self._database.row("select * from script_runs where run = ?", run)
+            bound = self._bound(run, conversation.user)
             again = bound is not None and str(conversation.depth) in json.loads(bound["served"])
             # Without a user id two conversations with equal texts look alike; a first call seen before is then another
             # conversation's as long as scripts are left.
-            if bound is None or (
-                again and conversation.depth == 0 and not conversation.user and self._unused(conversation)
-            ):
-                if not self._bind(run, conversation):
-                    return None
-                bound = self._database.row("select * from script_runs where run = ?", run)
-            assert bound is not None, "just bound"
-            return self._serve(
-                run, bound["script"], bound["next_turn"], json.loads(bound["served"]), conversation.depth
-            )
+            twin = again and conversation.depth == 0 and not conversation.user and self._unused(conversation)
+            if bound is None or twin:
+                bound = self._bind(run, conversation)
+            return None if bound is None else self._serve(bound, conversation.depth)
 
-    def _serve(self, run: str, script: int, upcoming: int, served: Json, depth: int) -> Turn | None:
-        row = self._database.row("select turns from scripts where seq = ?", script)
-        turns = [read_turn(turn) for turn in json.loads(row["turns"])] if row else []
-        place = served.get(str(depth))
+    def _bound(self, run: str, user: str) -> Any:
+        """Return the run's binding. The two wires may differ in naming the user, and a run may change provider."""
+        return self._database.row(
+            "select * from script_runs where run = ? and (user = ? or user = '' or ? = '')"
+            " order by user = ? desc, rowid desc",
+            run, user, user, user,
+        )  # fmt: skip
+
+    def _serve(self, bound: Any, depth: int) -> Turn | None:
+        row = self._database.row("select turns from scripts where seq = ?", bound["script"])
+        turns: list[Turn] = [read_turn(turn) for turn in json.loads(row["turns"])] if row else []
+        served: dict[str, int] = json.loads(bound["served"])
+        upcoming: int = bound["next_turn"]
+        place: int | None = served.get(str(depth))
         # A worker that died before it kept the answer asks again and gets the same turn; a broken turn is not repeated.
         if place is not None and place < len(turns) and not turns[place].broken:
             return turns[place]
         if upcoming >= len(turns):
             return None
         self._database.run(
-            "update script_runs set next_turn = ?, served = ? where run = ?",
-            upcoming + 1, dump({**served, str(depth): upcoming}), run,
+            "update script_runs set next_turn = ?, served = ? where run = ? and user = ?",
+            upcoming + 1, dump({**served, str(depth): upcoming}), bound["run"], bound["user"],
         )  # fmt: skip
         return turns[upcoming]
 
-    def _bind(self, run: str, conversation: Conversation) -> bool:
+    def _bind(self, run: str, conversation: Conversation) -> Any:
         script = next((row for row in self._matching(conversation)), None)
         if script is None:
-            return False
+            return None
         self._database.run("update scripts set used = 1 where seq = ?", script["seq"])
         self._database.run(
-            "insert or replace into script_runs (run, script, next_turn, served) values (?, ?, 0, '{}')",
-            run,
-            script["seq"],
-        )
-        return True
+            "insert or replace into script_runs (run, user, script, next_turn, served) values (?, ?, ?, 0, '{}')",
+            run, conversation.user, script["seq"],
+        )  # fmt: skip
+        return self._bound(run, conversation.user)
 
     def _unused(self, conversation: Conversation) -> bool:
         return any(not row["repeats"] for row in self._matching(conversation))
@@ -102,5 +105,5 @@ def read_turn(body: Json) -> Turn:
 
 
 def _run_id(conversation: Conversation) -> str:
-    identity = json.dumps([conversation.user, *conversation.customer])
+    identity = json.dumps(conversation.customer)
     return hashlib.sha256(identity.encode()).hexdigest()

@@ -40,18 +40,14 @@ class Till:
         if order is None:
             return None
         currency = order["currency"]
-        captured = sum(
-            to_minor(parse_amount(line["paid"], currency), currency) for line in json.loads(order["body"])["lines"]
-        )
-        refunded = self._database.row(
-            "select coalesce(sum(amount_minor), 0) as minor from refunds where order_id = ? and status = 'succeeded'",
-            order_id,
-        )
+        lines = json.loads(order["body"])["lines"]
+        captured = sum(to_minor(parse_amount(line["paid"], currency), currency) for line in lines)
+        refunded = sum(self.refunded_by_line(order_id).values())
         dispute = self._database.row("select amount_minor from disputes where order_id = ?", order_id)
         return Payment(
             currency=currency,
             captured_minor=captured,
-            refunded_minor=refunded["minor"] if refunded else 0,
+            refunded_minor=refunded,
             disputed_minor=dispute["amount_minor"] if dispute else 0,
             disputed=dispute is not None,
         )
@@ -61,10 +57,10 @@ class Till:
         now = self._clock.now()
         refund_id = new_id("re")
         self._database.run(
-            "insert into refunds (refund_id, order_id, line_id, amount_minor, currency, status, idempotency_key, metadata,"
-            " created_at, fails_at, visible_at) values (?, ?, ?, ?, ?, 'succeeded', ?, ?, ?, ?, ?)",
-            refund_id, ask.order_id, ask.line_id, ask.amount_minor, ask.currency, ask.idempotency_key, dump(ask.metadata),
-            stamp(now), _later(now, fails_in_ms), _later(now, hidden_ms),
+            "insert into refunds (refund_id, order_id, line_id, amount_minor, currency, status, idempotency_key,"
+            " metadata, created_at, fails_at, visible_at) values (?, ?, ?, ?, ?, 'succeeded', ?, ?, ?, ?, ?)",
+            refund_id, ask.order_id, ask.line_id, ask.amount_minor, ask.currency, ask.idempotency_key,
+            dump(ask.metadata), stamp(now), _later(now, fails_in_ms), _later(now, hidden_ms),
         )  # fmt: skip
         row = self._database.row("select * from refunds where refund_id = ?", refund_id)
         assert row is not None, "inserted in this transaction"
@@ -80,7 +76,7 @@ class Till:
         return {row["line_id"]: row["minor"] for row in found}
 
     def page(self, order_id: str | None, limit: int, starting_after: str | None) -> tuple[list[Record], bool]:
-        """Return one page of the provider's list, newest first, and whether more follow; lagging ones are left out."""
+        """Return one page of the provider's list, newest first, and whether more follow; lagging ones left out."""
         now = stamp(self._clock.now())
         found = self._database.rows(
             "select * from refunds where (? is null or order_id = ?) and (visible_at is null or visible_at <= ?)"
@@ -94,7 +90,7 @@ class Till:
         return self._database.row("select 1 from refunds where refund_id = ?", refund_id) is not None
 
     def hide_newer(self, order_id: str, hidden_ms: int) -> bool:
-        """Have lists leave out, for ``hidden_ms``, this order's refunds that never lagged; say whether there were any."""
+        """Have lists leave out this order's refunds for ``hidden_ms``, but once only; say whether there were any."""
         until = _later(self._clock.now(), hidden_ms)
         changed = self._database.run(
             "update refunds set visible_at = ? where order_id = ? and visible_at is null", until, order_id

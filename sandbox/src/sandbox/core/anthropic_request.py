@@ -9,7 +9,7 @@ from sandbox.core.turn import Conversation, Json, Tool
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
-class BadRequest(Exception):
+class BadRequest(Exception):  # noqa: N818 - HTTP's own word
     """The request isn't one the API takes; the text is the API's message."""
 
 
@@ -32,7 +32,7 @@ def parse_request(body: Any, *, counting: bool = False) -> Conversation:
     return read_conversation(_system(body.get("system")), tools, messages, user if isinstance(user, str) else "")
 
 
-def _need(holds: bool, message: str) -> None:
+def _need(holds: bool, message: str) -> None:  # noqa: FBT001 - reads as a sentence at every call
     if not holds:
         raise BadRequest(message)
 
@@ -116,8 +116,8 @@ def _check_answers(index: int, answered: list[Any], open_calls: set[str]) -> Non
 def _calls(index: int, blocks: list[Json], seen: set[str]) -> set[str]:
     calls = [block for block in blocks if block["type"] == "tool_use"]
     for block in calls:
-        ident = block.get("id")
-        _need(isinstance(ident, str) and bool(ident), f"messages.{index}: tool_use.id: Field required")
+        ident = str(block.get("id") or "")
+        _need(isinstance(block.get("id"), str) and bool(ident), f"messages.{index}: tool_use.id: Field required")
         _need(isinstance(block.get("name"), str), f"messages.{index}: tool_use.name: Field required")
         _need(
             isinstance(block.get("input"), dict),

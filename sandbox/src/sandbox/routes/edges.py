@@ -20,7 +20,7 @@ class Edges:
     """Small systems around the store."""
 
     def __init__(
-        self, database: Database, shop: Shop, trouble: Trouble, clock: Clock, guard: Guard, keys: KeySets
+        self, *, database: Database, shop: Shop, trouble: Trouble, clock: Clock, guard: Guard, keys: KeySets
     ) -> None:
         self._database = database
         self._shop = shop

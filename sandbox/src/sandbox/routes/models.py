@@ -18,7 +18,7 @@ from sandbox.adapters.faults import FaultPlan
 from sandbox.adapters.scripts import Scripts
 from sandbox.core import anthropic_request, anthropic_wire, openai_wire
 from sandbox.core.anthropic_request import BadRequest
-from sandbox.core.faults import ON_MODEL, Target
+from sandbox.core.faults import ON_MODEL, FaultKind, Target
 from sandbox.core.personas.speak import speak
 from sandbox.core.personas.tasks import is_task
 from sandbox.core.turn import Conversation, Turn
@@ -28,6 +28,14 @@ _SLOW_MS = 2_000
 # Several events a write: the client parses them one by one all the same, and a turn costs us far fewer system calls.
 _EVENTS_PER_WRITE = 6
 _MODELS = ("claude-sonnet-4-5", "claude-haiku-4-5")
+_STATUS: dict[FaultKind, int] = {
+    "down": 503,
+    "error_429": 429,
+    "error_500": 500,
+    "refuse": 400,
+    "timeout_before_effect": 504,
+    "timeout_after_effect": 504,
+}
 
 ErrorBody = Callable[[int, str], dict[str, Any]]
 
@@ -36,7 +44,7 @@ class Models:
     """Both wires; a call is logged, meets the fault plan, then a script or the persona answers."""
 
     def __init__(
-        self, calls: Calls, faults: FaultPlan, scripts: Scripts, choices: Choices, clock: Clock, hold_ms: int
+        self, *, calls: Calls, faults: FaultPlan, scripts: Scripts, choices: Choices, clock: Clock, hold_ms: int
     ) -> None:
         self._calls = calls
         self._faults = faults
@@ -132,21 +140,13 @@ class Models:
         fault = self._faults.take(target, ON_MODEL, words)
         if fault is None:
             return None
-        match fault.kind:
-            case "slow":
-                await _pause(fault.delay_ms, _SLOW_MS)
-                return None
-            case "down":
-                return _json(error(503, "the service is down"), 503)
-            case "error_429":
-                return _json(error(429, "rate limited"), 429)
-            case "refuse":
-                return _json(error(400, "the request was refused"), 400)
-            case "timeout_before_effect" | "timeout_after_effect":
-                await _pause(fault.delay_ms, self._hold_ms)
-                return _json(error(504, "timed out"), 504)
-            case _:
-                return _json(error(500, "internal server error"), 500)
+        if fault.kind == "slow":
+            await _pause(fault.delay_ms, _SLOW_MS)
+            return None
+        if fault.kind in ("timeout_before_effect", "timeout_after_effect"):
+            await _pause(fault.delay_ms, self._hold_ms)
+        status = _STATUS[fault.kind]
+        return _json(error(status, f"planned fault: {fault.kind}"), status)
 
     def _turn(self, conversation: Conversation) -> Turn:
         # Summaries and other tasks about a conversation aren't its turns, so scripts don't apply to them.

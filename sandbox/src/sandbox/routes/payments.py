@@ -30,7 +30,14 @@ class Payments:
     """One provider with the habits of real ones."""
 
     def __init__(
-        self, till: Till, trouble: Trouble, faults: FaultPlan, answers: AnswerBook, webhooks: Webhooks, choices: Choices
+        self,
+        *,
+        till: Till,
+        trouble: Trouble,
+        faults: FaultPlan,
+        answers: AnswerBook,
+        webhooks: Webhooks,
+        choices: Choices,
     ) -> None:
         self._till = till
         self._trouble = trouble

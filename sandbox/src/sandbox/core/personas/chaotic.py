@@ -17,13 +17,26 @@ _ORDERS = (
     "9999999",
     "4417028\n",
     "#1001",
-    "٤٤١٧٠٢٨",
+    "\u0664\u0664\u0661\u0667\u0660\u0662\u0668",
     "../4417028",
     4417028,
     None,
 )
 _LINES = ("L1", "L2", "L3", "shipping", "L99", "", "L1; drop table actions")
-_AMOUNTS = ("64.00", "900.00", "250.00", "-5.00", "1e3", "0.00", "NaN", "64", "1,000.00", 64, "100.01", "６４.00")
+_AMOUNTS = (
+    "64.00",
+    "900.00",
+    "250.00",
+    "-5.00",
+    "1e3",
+    "0.00",
+    "NaN",
+    "64",
+    "1,000.00",
+    64,
+    "100.01",
+    "\uff16\uff14.00",
+)
 _REASONS = ("damaged", "late", "because", "not_received", "")
 _INVENTED = ("drop_tables", "issue_refund_now", "transfer_funds", "Issue_Refund", "python", "")
 

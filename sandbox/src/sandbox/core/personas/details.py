@@ -6,40 +6,48 @@ from typing import Any
 from sandbox.core.personas.reading import fold
 
 Json = dict[str, Any]
-_COUNTRIES = {
-    "us": "US", "usa": "US", "united states": "US", "estados unidos": "US", "etats-unis": "US", "gb": "GB", "uk": "GB",
-    "united kingdom": "GB", "england": "GB", "es": "ES", "spain": "ES", "espana": "ES", "spanien": "ES", "espagne": "ES",
-    "fr": "FR", "france": "FR", "francia": "FR", "frankreich": "FR", "de": "DE", "germany": "DE", "alemania": "DE",
-    "allemagne": "DE", "deutschland": "DE", "it": "IT", "italy": "IT", "ca": "CA", "canada": "CA", "mx": "MX", "mexico": "MX",
-    "at": "AT", "austria": "AT", "osterreich": "AT", "ch": "CH", "switzerland": "CH", "schweiz": "CH", "suisse": "CH",
-    "nl": "NL", "netherlands": "NL", "pt": "PT", "portugal": "PT", "ie": "IE", "ireland": "IE", "be": "BE", "belgium": "BE",
-}  # fmt: skip
+_COUNTRY_NAMES = {
+    "US": "us usa united-states estados-unidos etats-unis",
+    "GB": "gb uk united-kingdom england reino-unido royaume-uni",
+    "ES": "es spain espana spanien espagne",
+    "FR": "fr france francia frankreich",
+    "DE": "de germany alemania allemagne deutschland",
+    "IT": "it italy italia italie italien",
+    "CA": "ca canada kanada",
+    "MX": "mx mexico mexique mexiko",
+    "AT": "at austria autriche osterreich",
+    "CH": "ch switzerland suiza suisse schweiz",
+    "NL": "nl netherlands paises-bajos pays-bas niederlande",
+    "PT": "pt portugal",
+    "IE": "ie ireland irlanda irlande irland",
+    "BE": "be belgium belgica belgique belgien",
+}
+_COUNTRIES = {name: code for code, names in _COUNTRY_NAMES.items() for name in names.split()}
 _LEAD = re.compile(
     r"^.*?(?:\b(?:to|is|deliver to|send to|a|es|à|est|an|nach|in|auf|lautet|instead)\b|:)\s*:?\s*(?=[^,]*\d)",
     re.IGNORECASE | re.DOTALL,
 )
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"\+?\d[\d ()/-]{6,}\d")
-_NAME = re.compile(
-    r"(?:\bto|\bis|\ba|\bes|\ben|\bà|\best|\bzu|\bauf|\bin|\bheiße|:)\s+([A-ZÀ-Ý][\w'’-]+(?:\s+[A-ZÀ-Ý][\w'’-]+)*)\s*[.!]?\s*$"
-)
+_WORD = r"[A-ZÀ-Ý][\w'-]+"
+_NAME = re.compile(rf"(?:\b(?:to|is|a|es|en|à|est|zu|auf|in|heiße)|:)\s+({_WORD}(?:\s+{_WORD})*)\s*[.!]?\s*$")
 
 
 def address_in(text: str, order_id: str | None) -> Json | None:
     """Return the address in a text, or None unless street, city, postal code and country can all be told."""
     # The order number is the first thing with digits in many messages; it must not be taken for the street.
     line = next((part for part in reversed(text.splitlines()) if part.count(",") >= 2), "")
-    if order_id:
+    if order_id is not None:
         line = line.replace(order_id, "")
     parts = [part.strip(" .!") for part in _LEAD.sub("", line, count=1).split(",") if part.strip(" .!")]
     if len(parts) < 3:
         return None
-    country = _COUNTRIES.get(fold(parts[-1]))
+    country = _COUNTRIES.get(fold(parts[-1]).replace(" ", "-"))
     rest = parts[:-1] if country else parts
-    coded = next(((i, _code(part)) for i, part in reversed(list(enumerate(rest))) if i > 0 and _code(part)), None)
-    if country is None or coded is None or coded[1] is None:
+    coded = [(place, code) for place, part in enumerate(rest) if place > 0 and (code := _code(part)) is not None]
+    if country is None or not coded:
         return None
-    place, code = coded
+    place, code = coded[-1]
     beside = rest[place].replace(code, "").strip()
     before = rest[1:place]
     city = before[0] if before else beside

@@ -10,11 +10,10 @@ from sandbox.core.turn import Conversation
 _PASSAGE = re.compile(r"<passage\b([^>]*)>(.*?)</passage>", re.DOTALL | re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([a-z_]+)\s*=\s*\"([^\"]*)\"", re.IGNORECASE)
 _STOP = frozenset(
-    "the and for you your are can how what when which does with from that this have has not will our out any all get was who why "
-    "una los las por para que con del como cual cuando puedo esta son mis sus hay "
-    "les des une est pour que qui avec dans vos mes puis quand comment quel quelle sont pas vous nous "
-    "der die das und ist ein eine mein meine ich wie was wann kann den dem mit von auf fur sie wird sind nicht "
-    "please order pedido commande bestellung".split()
+    "the and for you your are can how what when which does with from that this have has not will our out any all get "
+    "was who why una los las por para que con del como cual cuando puedo esta son mis sus hay les des une est pour qui "
+    "avec dans vos mes puis quand comment quel quelle sont pas vous nous der die das und ist ein eine mein meine ich "
+    "wie was wann kann den dem mit von auf fur sie wird sind nicht please order pedido commande bestellung".split()
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-ZÀ-Ý¿¡0-9])|\n+")
 

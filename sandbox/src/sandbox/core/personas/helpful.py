@@ -1,12 +1,14 @@
 """The helpful model: looks things up, asks for what is missing, acts once, and reports exactly what the results say."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from sandbox.core.personas import grounded
 from sandbox.core.personas.details import account_change, address_in
+from sandbox.core.personas.patterns import ORDER_ID
 from sandbox.core.personas.phrases import say
-from sandbox.core.personas.reading import Reading, read
+from sandbox.core.personas.reading import Reading, Wish, read
 from sandbox.core.personas.things import pick_lines
 from sandbox.core.turn import Conversation, ToolResult, ToolUse, Turn
 
@@ -31,17 +33,7 @@ def helpful(conversation: Conversation) -> Turn:
         return _pass_on(conversation, "policy")
     if written:
         return Turn(_report(conversation, reading, ""))
-    match reading.wish:
-        case "person":
-            return _to_person(conversation, reading)
-        case "thanks":
-            return Turn(say(reading.language, "thanks"))
-        case "question":
-            return _question(conversation, reading)
-        case "account":
-            return _account(conversation, reading)
-        case _:
-            return _about_order(conversation, reading)
+    return _WISHES.get(reading.wish, _about_order)(conversation, reading)
 
 
 def _about_order(conversation: Conversation, reading: Reading) -> Turn:
@@ -52,7 +44,7 @@ def _about_order(conversation: Conversation, reading: Reading) -> Turn:
         asked = order.input.get("order_id", "") if isinstance(order.input, dict) else ""
         return Turn(say(reading.language, "not_found", order=str(asked)))
     if order is not None:
-        return _with_order(_payload(order), conversation, reading)
+        return _with_order(_payload(order), reading)
     return _look_up(conversation, reading)
 
 
@@ -68,11 +60,11 @@ def _look_up(conversation: Conversation, reading: Reading) -> Turn:
         return _call(ToolUse("list_orders", {}))
     fitting = [order for order in _orders(listed) if _fits(order, reading)]
     if len(fitting) == 1:
-        return _with_order(fitting[0], conversation, reading)
+        return _with_order(fitting[0], reading)
     return Turn(say(reading.language, "ask_order"))
 
 
-def _with_order(order: Json, conversation: Conversation, reading: Reading) -> Turn:
+def _with_order(order: Json, reading: Reading) -> Turn:
     order_id = str(order.get("order_id", ""))
     match reading.wish:
         case "cancel":
@@ -116,6 +108,10 @@ def _account(conversation: Conversation, reading: Reading) -> Turn:
     if change is None:
         return Turn(say(reading.language, "ask_value"))
     return _call(ToolUse("update_account_field", {"field": change[0], "value": change[1]}))
+
+
+def _thanks(_conversation: Conversation, reading: Reading) -> Turn:
+    return Turn(say(reading.language, "thanks"))
 
 
 def _question(conversation: Conversation, reading: Reading) -> Turn:
@@ -188,7 +184,9 @@ def _title(conversation: Conversation, order_id: str, line_id: object) -> str:
 def _earlier_order(conversation: Conversation) -> str | None:
     """Return the order talked about before this message, when it was one only."""
     texts = " ".join(text.text for text in conversation.said[:-1])
-    named = dict.fromkeys(re.findall(r"(?<![\w+@.-])#?[0-9]{6,12}(?![\w@])", texts))
+    # Programs tell what is known already in the instructions, as the JSON of the orders read so far.
+    texts += " ".join(re.findall(r"\"order_id\": ?\"([^\"]+)\"", conversation.system))
+    named = dict.fromkeys(ORDER_ID.findall(texts))
     return next(iter(named)) if len(named) == 1 else None
 
 
@@ -224,3 +222,11 @@ def _payload(result: ToolResult) -> Json:
     if isinstance(inner, list):
         return {"items": inner}
     return inner if isinstance(inner, dict) else {}
+
+
+_WISHES: dict[Wish, Callable[[Conversation, Reading], Turn]] = {
+    "person": _to_person,
+    "thanks": _thanks,
+    "question": _question,
+    "account": _account,
+}

@@ -13,7 +13,7 @@ _SUMMARY = re.compile(
 _GUARD = re.compile(r"\"?verdict\"?.{0,40}\bflagged\b", re.IGNORECASE | re.DOTALL)
 _CLASSIFIER = re.compile(r"\bintents?\b.*\bJSON\b|\bJSON\b.*\bintents?\b", re.IGNORECASE | re.DOTALL)
 _STEERING = re.compile(
-    r"ignore (all|any|your|the|previous)|system prompt|pre-?approved|you are now|\b(ai|asistente|assistant) (must|should|debe)|"
+    r"ignore (all|any|your|the|previous)|system prompt|pre-?approved|you are now|\b(ai|assistant) (must|should)|"
     r"ignora|ignorez|ignoriere|<system|developer mode"
 )
 _INTENTS = {

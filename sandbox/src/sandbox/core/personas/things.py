@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from sandbox.core.personas.patterns import SHIPPING
 from sandbox.core.personas.reading import Reading, fold
 
 Json = dict[str, Any]
@@ -45,9 +46,6 @@ _GOODS = {
     "rug": "alfombra tapis teppich",
     "bottle": "botella bouteille flasche",
 }
-_SHIPPING = re.compile(
-    r"\b(shipping|postage|delivery (fee|cost|charge)s?|gastos de envio|envio|frais de (port|livraison)|versand\w*|lieferkosten)\b"
-)
 
 
 def pick_lines(order: Json, reading: Reading) -> list[Json]:
@@ -58,7 +56,7 @@ def pick_lines(order: Json, reading: Reading) -> list[Json]:
     goods = [line for line in lines if line["line_id"] != "shipping"]
     by_id = [line for line in goods if re.search(rf"\b{re.escape(fold(str(line['line_id'])))}\b", reading.text)]
     named = by_id or _named(goods, reading.text)
-    if _SHIPPING.search(reading.text):
+    if SHIPPING.search(reading.text):
         named += [line for line in lines if line["line_id"] == "shipping"]
     if named:
         return named
