@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from agent.adapters.gateway import ChannelGateway
-from agent.adapters.profiles import Profiles
 from agent.adapters.run_store import ClaimedRun, RunStore
 from agent.adapters.sessions import Sessions
 from agent.adapters.store import add_queued_run, save_arrival
@@ -76,6 +75,7 @@ class FakeTools:
     paid: list[str] = field(default_factory=list)
     answers: dict[str, list[Json | Exception]] = field(default_factory=dict)
     status: str = "succeeded"
+    customer: Json | None = None
 
     async def call(self, name: str, args: Json, context: Json, assertion: str | None) -> Json:
         self.calls.append((name, args, context))
@@ -113,6 +113,9 @@ class FakeTools:
 
     async def list_tools(self) -> list[Json]:
         return TOOLS
+
+    async def load_customer(self, assertion: str) -> Json | None:
+        return self.customer
 
     async def list_actions(self, conversation_id: str) -> list[Json]:
         return list(self.ledger.values())
@@ -182,16 +185,6 @@ class NoGateway:
     async def send_code(self, conversation_id: str, customer_id: str, purpose: str) -> bool:
         self.codes.append(purpose)
         return True
-
-
-class NoProfiles(Profiles):
-    def __init__(self, customer: Json | None = None) -> None:
-        super().__init__(None)
-        object.__setattr__(self, "customer", customer)
-
-    async def load(self, customer_id: str) -> Json | None:
-        found: Json | None = self.customer  # type: ignore[attr-defined]
-        return found
 
 
 MakeWork = Callable[..., WorkItem]
@@ -273,7 +266,7 @@ class Bench:
 @pytest.fixture
 def make_bench(pool: db.Database, keys: Path) -> Callable[..., Bench]:
     def make(*turns: Any, limits: Limits | None = None, customer: Json | None = None) -> Bench:
-        tools, models, guard, gateway = FakeTools(), ScriptedModels(list(turns)), FixedGuard(), NoGateway()
+        tools, models, guard, gateway = FakeTools(customer=customer), ScriptedModels(list(turns)), FixedGuard(), NoGateway()
         limits = limits or Limits()
         clock = SystemClock()
         any_tools: Any = tools
@@ -283,7 +276,6 @@ def make_bench(pool: db.Database, keys: Path) -> Callable[..., Bench]:
             pool=pool,
             runs=RunStore(pool),
             tools=any_tools,
-            profiles=NoProfiles(customer),
             catalogue=Catalogue(any_tools, limits, ("fake-large",)),
             sessions=Sessions(Verifier.from_file(keys / "trusted.jwks.json"), channel_gateway, clock),
             models=any_models,

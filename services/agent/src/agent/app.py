@@ -12,7 +12,6 @@ from fastapi import FastAPI
 from redis.asyncio import Redis
 
 from agent.adapters.gateway import ChannelGateway
-from agent.adapters.profiles import Profiles
 from agent.adapters.run_store import ClaimedRun, RunStore
 from agent.adapters.sessions import Sessions
 from agent.adapters.tokens import RedisTokenCounter
@@ -65,7 +64,6 @@ class House:
     verifier: Verifier
     tools: Toolgateway
     sessions: Sessions
-    profiles: Profiles
     exit: AsyncExitStack
 
 
@@ -113,7 +111,6 @@ async def _build_house(
     gateway = ChannelGateway(
         _client(stack, settings.gateway_url, 3.0), ServiceCredentials(signer, "gateway.service"), clock
     )
-    commerce = _client(stack, settings.commerce_url, 2.0) if settings.commerce_url else None
     return House(
         settings=settings,
         bus=bus,
@@ -126,7 +123,6 @@ async def _build_house(
         verifier=verifier,
         tools=Toolgateway(tools_client, ServiceCredentials(signer, "toolgateway.service"), clock),
         sessions=Sessions(verifier, gateway, clock),
-        profiles=Profiles(commerce),
         exit=stack,
     )
 
@@ -166,7 +162,6 @@ def _build_loop(house: House, models: ModelGateway) -> Parts:
         pool=house.pool,
         runs=house.runs,
         tools=house.tools,
-        profiles=house.profiles,
         catalogue=Catalogue(house.tools, limits, (settings.large_model, settings.second_large_model)),
         sessions=house.sessions,
         models=models,

@@ -18,8 +18,6 @@ class AgentSettings(BaseSettings):
     port: int
     toolgateway_url: str
     gateway_url: str
-    # The commerce port's base address, for the customer's name and tier in handoffs; empty where there is none.
-    commerce_url: str = ""
     # How long a dead worker's run waits for the next one; renewed four times in this span.
     claim_ttl_s: float = Field(6.0, gt=0.2)
     most_runs_at_once: int = 300

@@ -58,8 +58,7 @@ class Toolgateway:
         reply = await self._patiently("GET", "/v1/tools")
         if reply.status != 200:
             raise Transient(f"the tool list answered {reply.status}")
-        body: Any = reply.body
-        items = body.get("tools", body.get("items", [])) if isinstance(body, dict) else body
+        items: list[Json] = reply.body["tools"]
         return [{k: tool[k] for k in ("name", "description", "input_schema")} for tool in items]
 
     async def list_actions(self, conversation_id: str) -> list[Json]:
@@ -68,6 +67,16 @@ class Toolgateway:
         if reply.status != 200:
             raise Transient(f"the ledger answered {reply.status}")
         return list(reply.body["items"])
+
+    async def load_customer(self, assertion: str) -> Json | None:
+        """Return the session customer's name, tier, lifetime value and open tickets; None when they can't be had."""
+        try:
+            reply = await self.client.call("GET", "/v1/customer", headers=self._headers(assertion))
+        except (Transient, OutcomeUnknown):
+            return None
+        if reply.status != 200 or not isinstance(reply.body, dict):
+            return None
+        return {field: reply.body.get(field) for field in ("name", "tier", "lifetime_value", "open_tickets")}
 
     async def _patiently(
         self,

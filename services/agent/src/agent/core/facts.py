@@ -22,12 +22,14 @@ _KEPT_ORDERS = 12
 def row_of(name: str, args: Json, answer: Json) -> Json | None:
     """Return the ledger row that a write's answer speaks of, or None when it made none (deny, handoff, invalid)."""
     result = answer.get("result") or {}
-    if answer["status"] not in ROW_STATUSES or not isinstance(result, dict) or not result.get("key"):
+    # A wish that an existing row doesn't meet is answered "handoff" with that row in the result (R1).
+    status = result.get("status") or answer["status"]
+    if status not in ROW_STATUSES or not result.get("key"):
         return None
     return {
         "key": result["key"],
         "kind": KIND_OF_TOOL[name],
-        "status": answer["status"],
+        "status": status,
         "order_id": result.get("order_id") or args.get("order_id"),
         "line_id": result.get("line_id") or args.get("line_id"),
         "amount": result.get("amount"),

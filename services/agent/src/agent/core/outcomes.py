@@ -107,6 +107,11 @@ def judge_change(change: ActionChanged) -> Outcome:
 def tell_outcome(language: Language, change: ActionChanged, telling: Telling) -> str:
     """Return the sentence for the customer; its amount and order are the ledger row's own."""
     amount = f"{change.amount} {change.currency}" if change.amount else ""
-    what = _WHAT[language][change.kind].format(amount=amount, order=change.order_id or "")
+    what = what_it_is(language, change.kind, amount, change.order_id or "")
     text = _SAID[language][telling].format(what=what)
     return text[0].upper() + text[1:]
+
+
+def what_it_is(language: Language, kind: str, amount: str, order_id: str) -> str:
+    """Name the deed of one ledger row, for the middle of a sentence."""
+    return _WHAT[language][kind].format(amount=amount, order=order_id)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agent.adapters.profiles import Profiles
 from agent.adapters.run_store import RunStore
 from agent.adapters.sessions import Sessions
 from agent.adapters.tokens import TokenCounter
@@ -26,7 +25,6 @@ class Parts:
     pool: db.Database
     runs: RunStore
     tools: Toolgateway
-    profiles: Profiles
     catalogue: Catalogue
     sessions: Sessions
     models: ModelGateway

@@ -59,9 +59,9 @@ class Play:
             return
         progress.started_at = self.parts.clock.now().isoformat()
         session = self.parts.sessions.read(work.message)
-        if session is not None:
+        if session is not None and work.message.assertion is not None:
             self.memory.verified_fields = sorted(session.verified_fields)
-            self.memory.customer = self.memory.customer or await self.parts.profiles.load(session.customer_id)
+            self.memory.customer = self.memory.customer or await self.parts.tools.load_customer(work.message.assertion)
         transcript = await load_transcript(self.parts.pool, self.run.conversation_id, 40)
         earlier = [e for e in transcript if e["message_id"] != self.run.message_id]
         progress.rounds = conversation_messages(work, earlier)
