@@ -1,0 +1,1 @@
+"""Every await on the outside world."""

@@ -1,0 +1,155 @@
+"""Who is listening in this process: subscriptions by message and by conversation. The store stays the truth; what is
+handed over here only spares a look at it.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import asyncpg
+
+from common import db
+from common.telemetry import get_logger
+from gateway.adapters.events import CHANNEL
+from gateway.core.frames import StoredEvent
+
+# A client this far behind reads the rest from the store instead of from memory.
+_QUEUE = 256
+_RECONNECT_S = 1.0
+_PROBE_S = 20.0
+_AWAY: tuple[type[BaseException], ...] = (*db.UNAVAILABLE, asyncpg.PostgresError)
+_log = get_logger()
+
+
+class Inbox:
+    """One stream's mailbox, bounded: an overflow or a lost notification only means a look at the store."""
+
+    __slots__ = ("_behind", "_closed", "_events", "_wake")
+
+    def __init__(self) -> None:
+        self._events: deque[StoredEvent] = deque()
+        self._wake = asyncio.Event()
+        self._behind = False
+        self._closed = False
+
+    def put(self, event: StoredEvent) -> None:
+        """Hand over one event, in order."""
+        if len(self._events) >= _QUEUE:
+            self.look_again()
+        elif not self._behind:
+            self._events.append(event)
+            self._wake.set()
+
+    def look_again(self) -> None:
+        """Make the stream read the store."""
+        self._events.clear()
+        self._behind = True
+        self._wake.set()
+
+    def close(self) -> None:
+        """End the stream."""
+        self._closed = True
+        self._wake.set()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    async def next(self) -> list[StoredEvent] | None:
+        """Wait for news: events in order, or None when the store has to be read (or the stream to end)."""
+        await self._wake.wait()
+        self._wake.clear()
+        if self._closed or self._behind:
+            self._behind = False
+            self._events.clear()
+            return None
+        news = list(self._events)
+        self._events.clear()
+        return news
+
+
+class Hub:
+    """All inboxes of this process."""
+
+    def __init__(self) -> None:
+        self._inboxes: dict[str, set[Inbox]] = defaultdict(set)
+        self._closed = False
+
+    @contextlib.contextmanager
+    def listen(self, name: str) -> Iterator[Inbox]:
+        """Subscribe to a message's or a conversation's id until the block ends, however it ends."""
+        inbox = Inbox()
+        if self._closed:
+            inbox.close()
+        self._inboxes[name].add(inbox)
+        try:
+            yield inbox
+        finally:
+            listeners = self._inboxes.get(name, set())
+            listeners.discard(inbox)
+            if not listeners:
+                self._inboxes.pop(name, None)
+
+    def publish(self, events: Iterable[StoredEvent]) -> None:
+        """Hand stored events to whoever listens."""
+        for event in events:
+            for name in (event.message_id, event.conversation_id):
+                for inbox in self._inboxes.get(name, ()):
+                    inbox.put(event)
+
+    def look_again(self, names: Iterable[str] | None = None) -> None:
+        """Make the named streams (None: all) read the store."""
+        for name in list(self._inboxes) if names is None else names:
+            for inbox in self._inboxes.get(name, ()):
+                inbox.look_again()
+
+    def close(self) -> None:
+        """End every stream; later ones end at once."""
+        self._closed = True
+        for inboxes in self._inboxes.values():
+            for inbox in inboxes:
+                inbox.close()
+
+    def __len__(self) -> int:
+        """Return how many streams are open."""
+        return sum(map(len, self._inboxes.values()))
+
+
+class Neighbours:
+    """Hears of events that another replica stored, over LISTEN/NOTIFY on a connection of its own."""
+
+    def __init__(self, dsn: str, hub: Hub, instance: str) -> None:
+        self._dsn, self._hub, self._instance = dsn, hub, instance
+
+    async def run(self) -> None:
+        """Listen until cancelled; after a lost connection every stream reads the store once."""
+        while True:
+            try:
+                await self._listen()
+            except _AWAY as e:
+                _log.warning("notifications interrupted", error=type(e).__name__)
+            await asyncio.sleep(_RECONNECT_S)
+
+    async def _listen(self) -> None:
+        conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "gateway-listen"})
+        try:
+            await conn.add_listener(CHANNEL, self._on_notice)
+            self._hub.look_again()
+            while True:
+                await asyncio.sleep(_PROBE_S)
+                # A half-open connection hears nothing and says nothing; the probe finds out.
+                await conn.fetchval("select 1", timeout=5)
+        finally:
+            with contextlib.suppress(*db.UNAVAILABLE):
+                await conn.close(timeout=2)
+
+    def _on_notice(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
+        try:
+            notice = json.loads(payload)
+            if notice["from"] != self._instance:
+                self._hub.look_again([notice["conversation_id"], *notice["messages"]])
+        except (ValueError, KeyError, TypeError):
+            _log.warning("unreadable notification")

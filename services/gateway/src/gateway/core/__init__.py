@@ -1,0 +1,1 @@
+"""The gateway's decisions: values in, values out."""

@@ -1,0 +1,37 @@
+"""Server-sent events on the wire: one stored event, two spellings (message stream and conversation stream)."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class StoredEvent:
+    """One row of ``events``; each spelling is encoded once, however many clients read it."""
+
+    conversation_id: str
+    message_id: str
+    seq: int
+    position: int
+    event: str
+    data: dict[str, Any]
+    _of_message: bytes = field(default=b"", repr=False, compare=False)
+    _of_conversation: bytes = field(default=b"", repr=False, compare=False)
+
+    def message_frame(self) -> bytes:
+        """The event as its message's stream carries it: ``id`` is the event's number within the message."""
+        if not self._of_message:
+            self._of_message = _frame(self.seq, self.event, self.data)
+        return self._of_message
+
+    def conversation_frame(self) -> bytes:
+        """The event as the conversation's stream carries it: ``id`` is its position, the data names the message."""
+        if not self._of_conversation:
+            self._of_conversation = _frame(self.position, self.event, {"message_id": self.message_id, **self.data})
+        return self._of_conversation
+
+
+def _frame(event_id: int, event: str, data: dict[str, Any]) -> bytes:
+    # JSON on one line: a newline inside the text is escaped, so no text can forge a field or a frame.
+    body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return f"id: {event_id}\nevent: {event}\ndata: {body}\n\n".encode("utf-8", "replace")

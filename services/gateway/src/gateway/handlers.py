@@ -1,0 +1,84 @@
+"""One coroutine per topic the gateway reads; the HTTP routes stand in ``api/``."""
+
+from itertools import groupby
+
+from prometheus_client import Counter
+
+from common.consumer import Received, Subscription
+from common.errors import Malformed, Refused, Transient
+from common.events import InboundMessage, ReplyEvent
+from common.topics import CHANNEL_INBOUND, REPLIES
+from gateway.adapters.events import Events
+from gateway.adapters.hub import Hub
+from gateway.adapters.postman import Postman
+from gateway.channels import Channels, FromChannel
+from gateway.core.mail import clean
+from gateway.core.rejections import Rejected
+from gateway.core.requests import MAX_TEXT_CHARS, read_locale
+
+REPLIES_GROUP = "gateway-replies"
+INBOUND_GROUP = "gateway-inbound"
+_dropped = Counter("gateway_replies_dropped_total", "Reply events repeated, too late, or of an older owner")
+
+
+class Replies:
+    """Stores what is answered and hands it to whoever listens."""
+
+    def __init__(self, events: Events, hub: Hub, postman: Postman) -> None:
+        self._events, self._hub, self._postman = events, hub, postman
+
+    async def on_replies(self, lane: list[Received[ReplyEvent]]) -> None:
+        """Store one key's events in one statement, then tell the streams; repeated events change nothing."""
+        for conversation_id, group in groupby(lane, key=lambda r: r.event.conversation_id):
+            saved = await self._events.save(conversation_id, [received.event for received in group])
+            self._hub.publish(saved.events)
+            if saved.dropped:
+                _dropped.inc(saved.dropped)
+            if saved.mailed:
+                self._postman.wake()
+
+
+class Inbound:
+    """Takes messages that adapters outside write."""
+
+    def __init__(self, channels: Channels) -> None:
+        self._channels = channels
+
+    async def on_inbound(self, lane: list[Received[InboundMessage]]) -> None:
+        """Take each message once, by its thread and the adapter's message id."""
+        for received in lane:
+            try:
+                await self._channels.take(from_topic(received.event))
+            except Rejected as e:
+                # Login keys that can't be had pass; a credential that doesn't hold never will.
+                raise (Transient(e.detail) if e.status == 503 else Refused(e.detail)) from e
+
+
+def from_topic(event: InboundMessage) -> FromChannel:
+    """Return an adapter's message in the one shape all channels share; Malformed where it says nothing."""
+    text = clean(event.text)[:MAX_TEXT_CHARS]
+    if not text.strip():
+        raise Malformed("the message is empty")
+    try:
+        locale = read_locale(event.locale)
+    except Rejected:
+        locale = None
+    by_token = event.credential.kind == "session_token"
+    return FromChannel(
+        source=f"topic:{event.channel}",
+        source_id=f"{event.thread_ref}\n{event.message_id}",
+        channel=event.channel,
+        thread_ref=event.thread_ref,
+        identity="" if by_token else clean(event.credential.value.strip())[:200],
+        text=text,
+        locale=locale,
+        token=event.credential.value if by_token else None,
+    )
+
+
+def subscriptions(replies: Replies, inbound: Inbound) -> tuple[Subscription[ReplyEvent], Subscription[InboundMessage]]:
+    """The table of contents: topic, group, model, handler."""
+    return (
+        Subscription(REPLIES, REPLIES_GROUP, ReplyEvent, replies.on_replies),
+        Subscription(CHANNEL_INBOUND, INBOUND_GROUP, InboundMessage, inbound.on_inbound),
+    )

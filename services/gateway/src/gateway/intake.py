@@ -1,0 +1,180 @@
+"""How a customer's message becomes a fact: its row, its key and its event in one transaction (SPEC §3, R8, R11)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from common import db
+from common.clock import Clock
+from common.guard.masking import mask
+from common.ids import derived_id, new_id
+from common.outbox import Outgoing, enqueue_all
+from common.statements import SESSION_AUDIENCE, Signer, session_claims
+from common.topics import MESSAGES
+from gateway.adapters import store
+from gateway.adapters.code_store import CodeBook, bucket_of
+from gateway.adapters.events import Events
+from gateway.adapters.store import Keyed
+from gateway.core.callers import Caller
+from gateway.core.codes import HIDDEN, typed_code
+from gateway.core.conversations import Conversation, Incoming, ProofName, Turn, customer_message
+from gateway.core.frames import StoredEvent
+from gateway.core.rejections import Rejected, not_found
+from gateway.core.replies import Finished, Kept, Plan
+from gateway.core.requests import NewMessage
+from gateway.core.texts import code_refused
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A message that was taken now or before; ``answered`` are events the gateway itself wrote with it."""
+
+    message_id: str
+    fresh: bool
+    answered: tuple[StoredEvent, ...] = ()
+
+
+class Intake:
+    """Takes messages of signed-in customers and visitors, and publishes those of other channels."""
+
+    def __init__(
+        self,
+        pool: db.Database,
+        events: Events,
+        signer: Signer,
+        codes: CodeBook,
+        clock: Clock,
+        *,
+        assertion_s: int,
+        step_up_s: int,
+    ) -> None:
+        self.pool, self.codes, self.clock, self._events = pool, codes, clock, events
+        self._signer, self._assertion_s, self._step_up_s = signer, assertion_s, step_up_s
+
+    async def take_chat(self, caller: Caller, conversation_id: str, key: str, new: NewMessage) -> Taken:
+        """Take one message of a chat, or find the one its key already made. Rejected 404 or 422 stores nothing."""
+        text = mask(new.text)
+
+        async def work(conn: db.Connection) -> Taken:
+            conversation = await store.lock_conversation(conn, conversation_id, caller.owner)
+            if conversation is None:
+                raise not_found()
+            context = await store.load_context(conn, conversation_id, caller.owner, key)
+            if context.known is not None:
+                return _attach(context.known, new.body_hash)
+            keyed = Keyed(caller.owner, key, new.body_hash)
+            digits = typed_code(new.text)
+            if digits and caller.customer_id and await self.codes.outstanding(conn, conversation_id):
+                return await self._try_chat_code(conn, conversation, caller, keyed, digits)
+            incoming = Incoming(new_id("msg"), "chat", text, self.clock.now(), new.locale)
+            await self.publish(
+                conn, conversation, incoming, proof=None if caller.visitor else "login", history=context.history,
+                keyed=keyed, session_until=None if caller.visitor else caller.until,
+            )  # fmt: skip
+            return Taken(incoming.message_id, fresh=True)
+
+        return await db.in_transaction(self.pool, work)
+
+    async def _try_chat_code(
+        self, conn: db.Connection, conversation: Conversation, caller: Caller, keyed: Keyed, digits: str
+    ) -> Taken:
+        """A signed-in customer's six digits while a code is outstanding: one try, counted before it is compared."""
+        assert caller.customer_id is not None
+        bucket = bucket_of(caller.customer_id, proved=True)
+        right = await self.codes.try_code(conn, bucket=bucket, conversation_id=conversation.id, typed=digits)
+        now = self.clock.now()
+        incoming = Incoming(new_id("msg"), "chat", HIDDEN, now, resumed_code=right)
+        if not right:
+            await store.add_message(conn, conversation.id, incoming, seq=None, keyed=keyed)
+            answer = own_answer(incoming.message_id, code_refused(conversation.locale))
+            saved = await self._events.write(conn, conversation.id, answer)
+            return Taken(incoming.message_id, fresh=True, answered=tuple(saved.events))
+        conversation = await self.confirm(conn, conversation)
+        context = await store.load_context(conn, conversation.id)
+        await self.publish(
+            conn,
+            conversation,
+            incoming,
+            proof="login",
+            history=context.history,
+            keyed=keyed,
+            session_until=caller.until,
+        )
+        return Taken(incoming.message_id, fresh=True)
+
+    async def confirm(self, conn: db.Connection, conversation: Conversation) -> Conversation:
+        """Record in the locked conversation that a code was right, and return it as it is now."""
+        await store.step_up(conn, conversation.id, self.clock.now() + timedelta(seconds=self._step_up_s))
+        confirmed = await store.lock_conversation(conn, conversation.id, None)
+        assert confirmed is not None
+        return confirmed
+
+    async def publish(
+        self,
+        conn: db.Connection,
+        conversation: Conversation,
+        incoming: Incoming,
+        *,
+        proof: ProofName | None,
+        history: tuple[Turn, ...],
+        keyed: Keyed | None = None,
+        session_until: datetime | None = None,
+        held: bool = False,
+    ) -> int:
+        """Give the message its number and its event, in the caller's transaction with the conversation locked.
+
+        Without a proof it goes out as a visitor's. Returns the number.
+        """
+        seq = conversation.last_seq + 1
+        if held:
+            await store.release_message(conn, conversation.id, incoming.message_id, seq)
+        else:
+            await store.add_message(conn, conversation.id, incoming, seq=seq, keyed=keyed, session_until=session_until)
+        assertion = self.assertion(conversation, incoming.channel, proof) if proof else None
+        event = customer_message(conversation, incoming, seq, history, assertion)
+        event_id = derived_id(MESSAGES.name, incoming.message_id)
+        await enqueue_all(
+            conn, [Outgoing(MESSAGES, conversation.id, event, occurred_at=incoming.received_at, event_id=event_id)]
+        )
+        return seq
+
+    def assertion(self, conversation: Conversation, channel: str, proof: ProofName) -> str:
+        """Sign who the customer of this conversation is, and how that was verified."""
+        assert conversation.customer_id is not None
+        now = self.clock.now()
+        claims = session_claims(
+            customer_id=conversation.customer_id,
+            conversation_id=conversation.id,
+            channel=channel,
+            verified_by=proof,
+            verified_fields=conversation.verified_fields(proof, now),
+        )
+        return self._signer.sign(SESSION_AUDIENCE, claims, self._assertion_s, now)
+
+
+def _attach(known: tuple[bytes, str], body_hash: bytes) -> Taken:
+    if known[0] != body_hash:
+        raise Rejected(
+            422,
+            "Idempotency-Key reused",
+            "This key already belongs to another message; send a new message with a new key.",
+        )
+    return Taken(known[1], fresh=False)
+
+
+def own_answer(message_id: str, text: str) -> Plan:
+    """The answer the gateway gives itself: to a code that didn't work."""
+    done = {"message_id": message_id, "route": "fixed", "handoff": False, "citations": [], "reply": text}
+    steps: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("status", {"text": text}),
+        ("token", {"text": text}),
+        ("done", done),
+    )
+    return Plan(
+        events=tuple(Kept(message_id, n, event, data, "gateway", 0) for n, (event, data) in enumerate(steps, 1)),
+        finished=(Finished(message_id, "system", "chat", None, text, None),),
+        owner_version=0,
+        status=None,
+        open_agent_turn=None,
+        dropped=0,
+    )

@@ -1,0 +1,58 @@
+"""Follows the event store for one client: subscribe, then replay, then drop repeats (R12). The store is the truth."""
+
+from collections.abc import AsyncIterator
+
+from gateway.adapters.events import Events
+from gateway.adapters.hub import Hub
+from gateway.core.frames import StoredEvent
+
+
+async def follow_message(
+    events: Events, hub: Hub, conversation_id: str, message_id: str, after: int
+) -> AsyncIterator[bytes]:
+    """Yield a message's frames after number ``after``, to its `done`."""
+    with hub.listen(message_id) as inbox:
+        last, news = after, None
+        while not inbox.closed:
+            # An overflow, a neighbour's notification, a gap: what is missing stands in the store.
+            reading = news is None or _has_gap(last, [e.seq for e in news])
+            if news is None or reading:
+                news = await events.of_message(conversation_id, message_id, last)
+            for event in news:
+                if event.seq > last:
+                    last = event.seq
+                    yield event.message_frame()
+                if event.event == "done":
+                    return
+            if reading and news:
+                news = None
+                continue
+            if reading and last > 0 and await _has_ended(events, conversation_id, message_id):
+                return
+            news = await inbox.next()
+
+
+async def follow_conversation(events: Events, hub: Hub, conversation_id: str, after: int) -> AsyncIterator[bytes]:
+    """Yield a conversation's frames after position ``after``, for as long as the client stays."""
+    with hub.listen(conversation_id) as inbox:
+        last, news = after, None
+        while not inbox.closed:
+            reading = news is None or _has_gap(last, [e.position for e in news])
+            if news is None or reading:
+                news = await events.of_conversation(conversation_id, last)
+            for event in news:
+                if event.position > last:
+                    last = event.position
+                    yield event.conversation_frame()
+            # A page read from the store may have another behind it.
+            news = None if reading and news else await inbox.next()
+
+
+async def _has_ended(events: Events, conversation_id: str, message_id: str) -> bool:
+    """A client that has seen the end and resumes gets an empty stream, not one that never ends."""
+    newest: StoredEvent | None = await events.newest_of_message(conversation_id, message_id)
+    return newest is not None and newest.event == "done"
+
+
+def _has_gap(last: int, numbers: list[int]) -> bool:
+    return bool(numbers) and numbers[0] > last + 1
