@@ -151,6 +151,9 @@ async def test_a_row_that_can_never_be_sent_blocks_only_its_own_key(
         )
     async with relaying(database, producer), consuming(bus, producer, handler):
         await until(lambda: "fine" in seen)
+        async with asyncio.timeout(10):
+            while await pool.fetchval("select count(*) from outbox where key = 'fine'"):
+                await asyncio.sleep(0.01)
     assert seen == ["fine"]
     stuck = await pool.fetch("select key, attempts, last_error from outbox order by id")
     assert [(r["key"], r["attempts"] > 0) for r in stuck] == [("huge", True), ("huge", False)]
