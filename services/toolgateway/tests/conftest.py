@@ -3,14 +3,18 @@
 import asyncio
 import itertools
 import json
+import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from aiohttp import ClientSession, ClientTimeout, web
 
 from common import db
@@ -42,6 +46,7 @@ class Provider:
     reads_down: bool = False
     before_refund: Callable[[], Awaitable[None]] | None = None
     page: int = 2
+    url: str = ""
     _ids: Any = field(default_factory=lambda: itertools.count(1))
 
     def moved(self, order_id: str | None = None) -> list[dict[str, Any]]:
@@ -306,9 +311,6 @@ class Gateway:
         rows = await self.pool.fetch("select payload from outbox where topic = $1 order by id", topic)
         return [json.loads(r["payload"]) for r in rows]
 
-    async def as_if_older(self, seconds: float) -> None:
-        """Move the rows' first try into the past, as the migrator could and no service may."""
-
 
 async def _serve(app: web.Application) -> tuple[web.AppRunner, str]:
     runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
@@ -332,20 +334,19 @@ def overrides() -> dict[str, Any]:
     return {}
 
 
-@pytest.fixture
-async def gateway(database: Any, keys: Path, provider: Provider, overrides: dict[str, Any]) -> AsyncIterator[Gateway]:
-    import uvicorn
-
-    runner, url = await _serve(provider.app())
+@asynccontextmanager
+async def _running(
+    database: Any, keys: Path, provider: Provider, store_url: str, people_url: str, overrides: dict[str, Any]
+) -> AsyncIterator[Gateway]:
     settings = Settings(
         **{
             "kafka_bootstrap": "unused:0",
             "profile": "dev",
             "keys_dir": keys,
             "database_url": database.dsn("ledger"),
-            "commerce_url": f"{url}/commerce",
-            "payments_url": f"{url}/payments",
-            "approvals_url": url,
+            "commerce_url": f"{store_url}/commerce",
+            "payments_url": f"{store_url}/payments",
+            "approvals_url": people_url,
             "payments_webhook_secret": SECRET,
             "payments_timeout_s": 0.4,
             "payments_tries": 2,
@@ -364,7 +365,7 @@ async def gateway(database: Any, keys: Path, provider: Provider, overrides: dict
     sock.bind(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(built.api, log_config=None, access_log=False, lifespan="off"))
     serving = asyncio.create_task(server.serve(sockets=[sock]))
-    while not server.started:
+    while not server.started:  # noqa: ASYNC110 - the server offers no event
         await asyncio.sleep(0.01)
     async with ClientSession(timeout=ClientTimeout(total=20)) as http:
         yield Gateway(f"http://127.0.0.1:{sock.getsockname()[1]}", built, pool, provider, keys, http, settings)
@@ -375,4 +376,50 @@ async def gateway(database: Any, keys: Path, provider: Provider, overrides: dict
     for caller in built.callers:
         await caller.close()
     await pool.close()
+
+
+@pytest.fixture
+async def gateway(database: Any, keys: Path, provider: Provider, overrides: dict[str, Any]) -> AsyncIterator[Gateway]:
+    """The service before the tests' own store and provider."""
+    runner, url = await _serve(provider.app())
+    async with _running(database, keys, provider, url, url, overrides) as running:
+        yield running
     await runner.cleanup()
+
+
+@pytest.fixture
+async def sandboxed(
+    database: Any, keys: Path, provider: Provider, overrides: dict[str, Any], tmp_path: Path
+) -> AsyncIterator[Gateway]:
+    """The service before the real sandbox, as a process of its own at ``provider.url``; people are the tests' own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **os.environ,
+        "SANDBOX_PORT": str(port),
+        "SANDBOX_DATA_DIR": str(tmp_path / "sandbox"),
+        "SANDBOX_KEYS_DIR": str(keys),
+        "SANDBOX_WEBHOOK_SECRET": SECRET,
+    }
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "sandbox", env=environment)
+    provider.url = f"http://127.0.0.1:{port}"
+    runner, people_url = await _serve(provider.app())
+    try:
+        async with _running(database, keys, provider, provider.url, people_url, overrides) as running:
+            await _until_up(running.http, provider.url)
+            yield running
+    finally:
+        process.terminate()
+        await process.wait()
+        await runner.cleanup()
+
+
+async def _until_up(http: ClientSession, url: str) -> None:
+    for _ in range(200):
+        try:
+            async with http.get(f"{url}/livez"):
+                return
+        except OSError:
+            await asyncio.sleep(0.05)
+    raise RuntimeError("the sandbox did not start")
