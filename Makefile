@@ -28,6 +28,10 @@ up: setup ## start everything in the background; returns when it is ready; addre
 down: setup ## stop everything
 	@$(PY) -m stack down
 
+.PHONY: demo
+demo: setup ## play the tour on a stack of its own, print transcript, ledger and money, stop everything
+	@$(PY) -m stack demo
+
 .PHONY: token
 token: setup ## print a customer's login token: CUSTOMER=C-1001 (several in quotes) [TTL_S=-60]
 	@$(PY) -m stack token "$(CUSTOMER)" $(TTL)

@@ -52,7 +52,7 @@ if ! fits .venv/bin/python; then
 fi
 say "installing packages from requirements.lock"
 export VIRTUAL_ENV="$PWD/.venv"
-"$uv" pip sync -q --require-hashes requirements.lock
+"$uv" pip sync -q --compile-bytecode --require-hashes requirements.lock
 # The lock holds what our packages need, so they are installed without looking for more.
 "$uv" pip install -q --no-deps "${members[@]/#/--editable=}"
 echo "$wanted" >.venv/.made-from

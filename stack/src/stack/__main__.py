@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stack import tokens
+from stack.demo.run import demo
 from stack.environment import MARK
 from stack.keys import LOGINS, SERVICES, make_keys
 from stack.lifecycle import down, up
@@ -30,6 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     commands.add_parser("up").set_defaults(run=lambda _: up(RUN))
     commands.add_parser("down").set_defaults(run=lambda _: down(RUN))
+    commands.add_parser("demo").set_defaults(run=lambda _: sys.exit(0 if demo(RUN / "demo") else 1))
     # Started by `up`, which leaves the folder in the environment, where a sweep finds it too.
     commands.add_parser("supervise").set_defaults(run=lambda _: supervise(Path(os.environ[MARK])))
     _ids(commands, "token", "customer", lambda a, keys, one: tokens.customer_token(keys, one, _now(), a.ttl_s))

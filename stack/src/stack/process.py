@@ -78,8 +78,8 @@ def _signal_group(pid: int, number: int) -> None:
         return
 
 
-def tail(log: Path, lines: int = 15) -> str:
+def tail(log: Path, lines: int = 8) -> str:
     """The last lines of a log, for an error message."""
     if not log.exists():
         return "(no log)"
-    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+    return "\n".join(line[:600] for line in log.read_text(errors="replace").splitlines()[-lines:])

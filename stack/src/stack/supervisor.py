@@ -20,7 +20,7 @@ STEADY_S = 10.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.3, 5.0
 STOP_WITHIN_S = 12.0
 # A service that keeps dying while the stack starts has something wrong with it that waiting won't mend.
-HOPELESS_AFTER = 5
+HOPELESS_AFTER = 4
 
 
 @dataclass
@@ -33,6 +33,7 @@ class Kept:
     pause_s: float = 0.0
     restart_at: float | None = None
     quick_deaths: int = 0
+    deaths: int = 0
 
 
 @dataclass
@@ -58,8 +59,8 @@ class Supervisor:
                 kept.process, kept.started, kept.restart_at = self._spawn(kept.program), now, None
 
     def hopeless(self, names: Iterable[str]) -> list[str]:
-        """Those of `names` that died again and again without ever living long."""
-        return [name for name in names if self.kept[name].quick_deaths >= HOPELESS_AFTER]
+        """Those of `names` that have died too often to wait for."""
+        return [name for name in names if self.kept[name].deaths >= HOPELESS_AFTER]
 
     def stop_all(self, *, last: tuple[str, ...] = ()) -> None:
         """Stops the services side by side, then those named in `last` (what the services stand on)."""
@@ -79,6 +80,7 @@ class Supervisor:
 
     def _plan_restart(self, name: str, kept: Kept, status: int, now: float) -> None:
         lived = now - kept.started
+        kept.deaths += 1
         kept.quick_deaths = 0 if lived > STEADY_S else kept.quick_deaths + 1
         kept.pause_s = min(FIRST_PAUSE_S * 2 ** max(0, kept.quick_deaths - 1), LONGEST_PAUSE_S)
         kept.restart_at = now + kept.pause_s

@@ -1,0 +1,47 @@
+"""Holds what was promised against what happened; every promise is printed with the figures it was judged by."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+
+@dataclass
+class Promises:
+    """Collects the verdicts of one tour."""
+
+    broken: list[str] = field(default_factory=list)
+    kept: int = 0
+
+    def hold(self, promise: str, *, kept: bool, seen: object) -> None:
+        sys.stdout.write(f"   {'✓' if kept else '✗ BROKEN:'} {promise} ({seen})\n")
+        sys.stdout.flush()
+        if kept:
+            self.kept += 1
+        else:
+            self.broken.append(promise)
+
+
+def disagreements(rows: Iterable[Mapping[str, Any]], refunds: Mapping[str, list[dict[str, Any]]]) -> list[str]:
+    """What ledger and payment provider don't agree on: C1 and C2 of RELIABILITY.
+
+    `rows` are ledger rows, `refunds` what the provider really moved, by order id.
+    """
+    rows = [row for row in rows if row["kind"] == "refund"]
+    found = []
+    for row in rows:
+        moved = [r for r in refunds.get(row["order_id"], []) if r["line_id"] == row["line_id"]]
+        expected = 1 if row["status"] == "succeeded" else 0
+        if len(moved) != expected:
+            found.append(f"{row['key']} is {row['status']} but the provider moved money {len(moved)} times")
+        elif moved and Decimal(moved[0]["amount"]) != row["amount"]:
+            found.append(f"{row['key']} says {row['amount']} but the provider moved {moved[0]['amount']}")
+    known = {(row["order_id"], row["line_id"]) for row in rows}
+    found += [
+        f"the provider moved {refund['amount']} for {order_id}:{refund['line_id']}, which the ledger doesn't know"
+        for order_id, of_order in refunds.items()
+        for refund in of_order
+        if (order_id, refund["line_id"]) not in known
+    ]
+    return found
