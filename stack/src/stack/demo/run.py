@@ -80,11 +80,8 @@ async def _play(run: Path) -> Promises:
 
 async def _add_the_crash_customer(store: Store, now: datetime) -> None:
     """A customer without earlier refunds: Maya's third within 30 days would rightly wait for a person."""
-    amara = customers()["C-1001"] | {
-        "name": "Amara Okafor",
-        "email": "amara@customers.example",
-        "phone": "+15035550303",
-    }
+    own = {"name": "Amara Okafor", "email": "amara@customers.example", "phone": "+15035550303"}
+    amara = customers()["C-1001"] | own
     order = orders(now)["4417028"] | {"customer_id": CRASH_CUSTOMER}
     order["lines"] = [{"line_id": "L1", "title": "Toaster", "quantity": 1, "paid": "45.00"}]
     await store.put(f"customers/{CRASH_CUSTOMER}", amara)
@@ -98,15 +95,13 @@ async def _close_the_books(store: Store, ledger: Ledger, promises: Promises) -> 
     known = {*orders(datetime.now(UTC)), CRASH_ORDER, *(row["order_id"] for row in rows if row["order_id"])}
     refunds = {order_id: await store.refunds(order_id) for order_id in sorted(known)}
     sys.stdout.write("\nMoney really moved, by the payment provider's own list\n")
-    for order_id, of_order in refunds.items():
-        for item in of_order:
-            sys.stdout.write(
-                f"   {order_id}:{item['line_id']:<9} {item['amount']:>8} {item['currency']} {item['refund_id']}\n"
-            )
-    moved = sum((Decimal(item["amount"]) for of_order in refunds.values() for item in of_order), Decimal(0))
-    booked = sum(
-        (row["amount"] for row in rows if row["kind"] == "refund" and row["status"] == "succeeded"), Decimal(0)
-    )
+    items = [item for of_order in refunds.values() for item in of_order]
+    for item in items:
+        what = f"{item['order_id']}:{item['line_id']}"
+        sys.stdout.write(f"   {what:<26} {item['amount']:>8} {item['currency']}  {item['refund_id']}\n")
+    moved = sum((Decimal(item["amount"]) for item in items), Decimal(0))
+    paid = [row["amount"] for row in rows if row["kind"] == "refund" and row["status"] == "succeeded"]
+    booked = sum(paid, Decimal(0))
     sys.stdout.write("\nBooks\n")
     wrong = disagreements(rows, refunds)
     promises.hold("ledger and provider agree, row by row", kept=not wrong, seen="; ".join(wrong) or f"{len(rows)} rows")
