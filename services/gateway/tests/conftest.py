@@ -255,15 +255,20 @@ def answer(message_id: str, text: str = "It is on its way.", **done: Any) -> lis
         {"event": "token", "data": {"text": text}},
         {
             "event": "done",
-            "data": {"message_id": message_id, "route": "fixed", "handoff": False, "citations": [], "reply": text, **done},
+            "data": {
+                "message_id": message_id,
+                "route": "fixed",
+                "handoff": False,
+                "citations": [],
+                "reply": text,
+                **done,
+            },
         },
     ]
 
 
 @pytest.fixture
-def settings(
-    database: TestDatabase, kafka_bootstrap: str, redis_url: str, topic_prefix: str, keys: Path
-) -> Settings:
+def settings(database: TestDatabase, kafka_bootstrap: str, redis_url: str, topic_prefix: str, keys: Path) -> Settings:
     return Settings(
         kafka_bootstrap=kafka_bootstrap,
         redis_url=redis_url,
@@ -286,7 +291,7 @@ RunGateway = Callable[..., "contextlib.AbstractAsyncContextManager[World]"]
 @pytest.fixture
 async def run_gateway(
     settings: Settings, keys: Path, make_topics: Callable[[Iterable[Topic]], Awaitable[None]]
-) -> AsyncIterator[RunGateway]:
+) -> RunGateway:
     """Start a gateway; further ones share its database and topics (replicas)."""
     await make_topics([CHANNEL_INBOUND, MESSAGES, REPLIES])
     directory, mail, login = FakeDirectory(), FakeMail(), FakeLogin()
@@ -299,6 +304,7 @@ async def run_gateway(
             pool = await db.open_pool(mine.database_url, "gateway")
             closing.push_async_callback(pool.close)
             gateway = wire(mine, pool, Outside(login, directory, mail), SystemClock())
+            closing.push_async_callback(gateway.close)
             await gateway.producer.start()
             closing.push_async_callback(gateway.producer.stop)
             if consume:
@@ -323,7 +329,7 @@ async def run_gateway(
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
 
-    yield run
+    return run
 
 
 async def _until_alive(http: aiohttp.ClientSession, url: str) -> None:

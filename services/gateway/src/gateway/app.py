@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cryptography.hazmat.primitives import serialization
 from fastapi import FastAPI
+from redis.asyncio import Redis
 
 from common import db
 from common.clock import Clock, SystemClock
@@ -59,7 +60,12 @@ class Gateway:
     relay: Relay
     producer: Producer
     consumer: Consumer
-    login: Login
+    redis: "Redis | None"
+
+    async def close(self) -> None:
+        """Close what wiring opened."""
+        if self.redis is not None:
+            await self.redis.aclose()
 
 
 def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) -> Gateway:
@@ -74,7 +80,7 @@ def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) 
     codes = CodeBook(pepper_of(private_pem), settings.code_s, settings.code_tries_per_h, settings.codes_per_h)
     intake = Intake(pool, events, signer, codes, clock, assertion_s=settings.assertion_s, step_up_s=settings.step_up_s)
     login = Login(outside.login, signer, private_pem, clock)
-    contexts = Contexts(redis)
+    contexts = Contexts(redis, settings.topic_prefix)
     postman = Postman(pool, outside.mail, outside.directory, codes)
     lifetimes = Lifetimes(settings.carry_on_s, settings.verified_thread_s)
     channels = Channels(
@@ -84,14 +90,13 @@ def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) 
     producer = Producer(settings.kafka_bootstrap, settings.topic_prefix)
     consumer = Consumer(settings, producer, subscriptions(Replies(events, hub, postman), Inbound(channels)))
 
-    per_10s = Limiter(redis, name="messages", limit=settings.messages_per_10s)
+    messages = Limiter(redis, name=f"{settings.topic_prefix}messages", limit=settings.messages_per_10s)
+    newcomers = Limiter(redis, name=f"{settings.topic_prefix}visitors", limit=settings.visitors_per_10s)
     agents = Agents(settings.agent_url, signer, clock)
     own_public = serialization.load_pem_private_key(private_pem.encode(), None).public_key()
     routes = Routes(
-        desk=Desk(login, intake, events, hub, per_10s, contexts, agents, settings.heartbeat_s),
-        visitors=Visitors(
-            login, Limiter(redis, name="visitors", limit=settings.visitors_per_10s), settings.visitor_token_s
-        ),
+        desk=Desk(login, intake, events, hub, messages, contexts, agents, settings.heartbeat_s),
+        visitors=Visitors(login, newcomers, settings.visitor_token_s),
         hooks=Hooks(channels, settings.hook_secret),
         internal=Internal(intake, Verifier.from_file(settings.keys_dir / "trusted.jwks.json"), postman, own_public),
     )
@@ -107,7 +112,7 @@ def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) 
         relay=Relay(settings.database_url, "gateway", producer),
         producer=producer,
         consumer=consumer,
-        login=login,
+        redis=redis,
     )
 
 
@@ -122,6 +127,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         for client in (login, directory, mail):
             closing.push_async_callback(client.close)
         gateway = wire(settings, pool, Outside(login, directory, mail), clock)
+        closing.push_async_callback(gateway.close)
         await gateway.producer.start()
         closing.push_async_callback(gateway.producer.stop)
         await gateway.consumer.start()

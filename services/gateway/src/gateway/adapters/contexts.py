@@ -14,8 +14,8 @@ _REMEMBERED = 20_000
 class Contexts:
     """Reads and writes the hint; without Redis there is none, and nothing else changes."""
 
-    def __init__(self, redis: "Redis | None") -> None:
-        self._redis = redis
+    def __init__(self, redis: "Redis | None", prefix: str = "") -> None:
+        self._redis, self._prefix = redis, prefix
         self._resting_until = 0.0
         self._written: OrderedDict[str, str] = OrderedDict()
 
@@ -24,7 +24,7 @@ class Contexts:
         if self._redis is None or time.monotonic() < self._resting_until:
             return None
         try:
-            value = await self._redis.get(_key(customer_id))
+            value = await self._redis.get(self.key_of(customer_id))
         except (RedisError, OSError, TimeoutError):
             self._resting_until = time.monotonic() + _REST_S
             return None
@@ -37,7 +37,7 @@ class Contexts:
         if time.monotonic() < self._resting_until:
             return
         try:
-            await self._redis.set(_key(customer_id), conversation_id, ex=_TTL_S)
+            await self._redis.set(self.key_of(customer_id), conversation_id, ex=_TTL_S)
         except (RedisError, OSError, TimeoutError):
             self._resting_until = time.monotonic() + _REST_S
             return
@@ -45,6 +45,5 @@ class Contexts:
         if len(self._written) > _REMEMBERED:
             self._written.popitem(last=False)
 
-
-def _key(customer_id: str) -> str:
-    return f"context:{customer_id}:active"
+    def key_of(self, customer_id: str) -> str:
+        return f"{self._prefix}context:{customer_id}:active"

@@ -87,7 +87,9 @@ class Delivery:
     attempts: int
 
 
-async def find_thread(conn: "db.Connection | db.Database", channel: str, refs: list[str], identity: str) -> Thread | None:
+async def find_thread(
+    conn: "db.Connection | db.Database", channel: str, refs: list[str], identity: str
+) -> Thread | None:
     """Return the sender's thread under any of these names, a proved one first."""
     row = await conn.fetchrow(FIND_THREAD, channel, refs, identity)
     if row is None:
