@@ -1,5 +1,7 @@
 """How every outside system is called: rate limit, circuit breaker, timeout, bounded retry with jitter, audit line."""
 
+import asyncio
+import random
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -48,11 +50,15 @@ class Caller:
             default_threshold=breaker_after, default_ttl=breaker_rest_s, exclude=[Refused]
         )
         self._limiter = AsyncLimiter(max(1.0, per_second), 1.0)
-        self._retrying = AsyncRetrying(
-            retry=retry_if_exception_type((Transient, OutcomeUnknown)),
-            stop=stop_after_attempt(tries),
-            wait=wait_random_exponential(multiplier=0.05, max=0.5),
-            reraise=True,
+        self._again = (
+            AsyncRetrying(
+                retry=retry_if_exception_type((Transient, OutcomeUnknown)),
+                stop=stop_after_attempt(tries - 1),
+                wait=wait_random_exponential(multiplier=0.05, max=0.5),
+                reraise=True,
+            )
+            if tries > 1
+            else None
         )
 
     async def close(self) -> None:
@@ -61,7 +67,14 @@ class Caller:
 
     async def read(self, operation: str, path: str, **request: Any) -> Any:
         """Return the JSON body of a GET, tried a few times; raises Missing, Refused, Transient or OutcomeUnknown."""
-        return await self._retrying(self._once, operation, "GET", path, request)
+        try:
+            return await self._once(operation, "GET", path, request)
+        except (Transient, OutcomeUnknown):
+            if self._again is None:
+                raise
+        # Only now: the retrying machinery costs as much as a small request, and nearly every read works at once.
+        await asyncio.sleep(random.uniform(0.02, 0.1))  # noqa: S311 - jitter, not a secret
+        return await self._again(self._once, operation, "GET", path, request)
 
     async def effect(self, operation: str, method: str, path: str, **request: Any) -> Any:
         """Send one request that may change something, once, and return its JSON body."""
