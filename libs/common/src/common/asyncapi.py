@@ -1,4 +1,7 @@
-"""Writes the event contract (AsyncAPI 3.0, JSON and HTML) from the code: ``python -m common.asyncapi docs/contracts``."""
+"""Writes the event contract (AsyncAPI 3.0, JSON and HTML) from the code.
+
+``python -m common.asyncapi docs/contracts``
+"""
 
 import html
 import json
@@ -35,7 +38,8 @@ _HEADERS = {
 }
 _DLQ = (
     "Takes what a consumer group could not: the original key, value and headers, with dlq.error, dlq.group, "
-    "dlq.source, dlq.attempts and dlq.at added. A null value stays null. Put back with `python -m common.dlq replay <topic>`."
+    "dlq.source, dlq.attempts and dlq.at added. A null value stays null. "
+    "Put back with `python -m common.dlq replay <topic>`."
 )
 
 
