@@ -85,7 +85,11 @@ class FakeTools:
                 raise answer
             return answer
         if name == "get_order":
-            return {"status": "ok", "result": ORDER} if args["order_id"] == "4417028" else {"status": "not_found", "result": {}}
+            return (
+                {"status": "ok", "result": ORDER}
+                if args["order_id"] == "4417028"
+                else {"status": "not_found", "result": {}}
+            )
         assert name == "issue_refund", name
         key = f"refund:{args['order_id']}:{args['line_id']}"
         repeated = key in self.ledger
@@ -250,7 +254,7 @@ class Bench:
 
     async def events(self, message_id: str = "msg_1") -> list[Json]:
         """What left for the customer, in the order it was written."""
-        import json  # noqa: PLC0415
+        import json
 
         rows = await self.pool.fetch("select payload from outbox where topic = 'support.replies.v1' order by id")
         found = [json.loads(row["payload"]) for row in rows]
@@ -266,7 +270,12 @@ class Bench:
 @pytest.fixture
 def make_bench(pool: db.Database, keys: Path) -> Callable[..., Bench]:
     def make(*turns: Any, limits: Limits | None = None, customer: Json | None = None) -> Bench:
-        tools, models, guard, gateway = FakeTools(customer=customer), ScriptedModels(list(turns)), FixedGuard(), NoGateway()
+        tools, models, guard, gateway = (
+            FakeTools(customer=customer),
+            ScriptedModels(list(turns)),
+            FixedGuard(),
+            NoGateway(),
+        )
         limits = limits or Limits()
         clock = SystemClock()
         any_tools: Any = tools

@@ -13,13 +13,15 @@ from redis.asyncio import Redis
 
 from agent.adapters.gateway import ChannelGateway
 from agent.adapters.run_store import ClaimedRun, RunStore
+from agent.adapters.search_index import SearchIndex, build_index
 from agent.adapters.sessions import Sessions
 from agent.adapters.tokens import RedisTokenCounter
 from agent.adapters.toolgateway import Toolgateway
 from agent.core.handoff import HandOver
 from agent.core.limits import Limits
+from agent.core.policy_answers import figures_hold
 from agent.fixed import FixedFlow
-from agent.handlers import LOOP_GROUP, RAG_GROUP, fixed_handlers, loop_handlers
+from agent.handlers import LOOP_GROUP, RAG_GROUP, fixed_handlers, loop_handlers, rag_handlers
 from agent.intake import Intake
 from agent.loop.catalogue import Catalogue
 from agent.loop.handing_over import hand_over
@@ -27,6 +29,8 @@ from agent.loop.parts import Parts
 from agent.loop.play import play_agent_run
 from agent.outcomes import Outcomes
 from agent.owner_api import owner_routes
+from agent.rag import PolicyAnswers
+from agent.search_api import passages_of, search_routes
 from agent.settings import AgentSettings, BusSettings, Part, ProviderSettings
 from agent.summaries import Summaries
 from agent.worker import PlayRun, Worker
@@ -67,25 +71,35 @@ class House:
     exit: AsyncExitStack
 
 
+@dataclass(frozen=True)
+class Deployment:
+    """What one deployment reads, how it answers a claimed run, and what it does when there is none."""
+
+    subscriptions: Sequence[Subscription[Any]]
+    play: PlayRun
+    on_idle: Callable[[], Awaitable[bool]] | None = None
+    index: SearchIndex | None = None
+
+
 async def main(part: Part, stop: asyncio.Event) -> None:
     """Run one deployment until ``stop``."""
     async with AsyncExitStack() as stack:
         house = await _build_house(AgentSettings(), BusSettings(), ProviderSettings(), stack)
-        subscriptions, play, on_idle = _build_part(part, house)
-        consumer = Consumer(house.bus, house.producer, subscriptions)
+        deployment = _build_deployment(part, house)
+        consumer = Consumer(house.bus, house.producer, deployment.subscriptions)
         worker = Worker(
             name=f"agent-{part}:{socket.gethostname()}:{os.getpid()}",
             routes=ROUTES[part],
             runs=house.runs,
             dsn=house.settings.database_url,
             clock=house.clock,
-            play=play,
+            play=deployment.play,
             give_up=_give_up(house),
             claim_ttl_s=house.settings.claim_ttl_s,
             most_at_once=house.settings.most_runs_at_once,
-            on_idle=on_idle,
+            on_idle=deployment.on_idle,
         )
-        api = _build_api(house, consumer)
+        api = _build_api(house, consumer, deployment.index)
         relay = Relay(house.settings.database_url, "support", house.producer)
         await consumer.start()
         stack.push_async_callback(consumer.stop)
@@ -127,9 +141,7 @@ async def _build_house(
     )
 
 
-def _build_part(
-    part: Part, house: House
-) -> tuple[Sequence[Subscription[Any]], PlayRun, Callable[[], Awaitable[bool]] | None]:
+def _build_deployment(part: Part, house: House) -> Deployment:
     if part == "fixed":
         flow = FixedFlow(
             pool=house.pool,
@@ -140,18 +152,29 @@ def _build_part(
             order_ids=OrderIds(house.settings.order_id_pattern),
             clock=house.clock,
         )
-        return fixed_handlers(flow, Outcomes(house.pool, house.clock)), flow.play, None
-    models = _build_models(house)
+        return Deployment(fixed_handlers(flow, Outcomes(house.pool, house.clock)), flow.play)
+    models, index = _build_models(house), build_index()
     if part == "rag":
         intake = Intake(RAG_GROUP, house.pool, house.runs, house.producer, house.clock)
-        raise NotImplementedError(intake)
-    parts = _build_loop(house, models)
+        answers = PolicyAnswers(
+            pool=house.pool,
+            runs=house.runs,
+            index=index,
+            models=models,
+            tokens=RedisTokenCounter(house.redis),
+            guard=_build_guard(house),
+            is_grounded=figures_hold,
+            clock=house.clock,
+            small_model=house.settings.small_model,
+        )
+        return Deployment(rag_handlers(intake), answers.play, index=index)
+    parts = _build_loop(house, models, index)
     intake = Intake(LOOP_GROUP, house.pool, house.runs, house.producer, house.clock)
     summaries = Summaries(house.pool, models, house.clock)
-    return loop_handlers(intake), lambda run: play_agent_run(parts, run), summaries.write_one
+    return Deployment(loop_handlers(intake), lambda run: play_agent_run(parts, run), summaries.write_one, index)
 
 
-def _build_loop(house: House, models: ModelGateway) -> Parts:
+def _build_loop(house: House, models: ModelGateway, index: SearchIndex) -> Parts:
     settings = house.settings
     limits = Limits(
         model_calls_per_message=settings.model_calls_per_message,
@@ -167,7 +190,7 @@ def _build_loop(house: House, models: ModelGateway) -> Parts:
         models=models,
         tokens=RedisTokenCounter(house.redis),
         guard=_build_guard(house),
-        help_passages=lambda _question, _language: [],
+        help_passages=lambda question, language: passages_of(index, question, language),
         clock=house.clock,
         limits=limits,
     )
@@ -207,10 +230,12 @@ def _build_guard(house: House) -> Guard:
     return remote
 
 
-def _build_api(house: House, consumer: Consumer) -> FastAPI:
+def _build_api(house: House, consumer: Consumer, index: SearchIndex | None) -> FastAPI:
     app = FastAPI(title="agent", docs_url=None, redoc_url=None)
     install_problem_handlers(app)
     app.include_router(owner_routes(house.pool, house.runs, house.verifier, house.clock, house.settings))
+    if index is not None:
+        app.include_router(search_routes(index, house.verifier, house.clock))
 
     async def ready() -> dict[str, bool]:
         try:

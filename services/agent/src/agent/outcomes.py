@@ -70,20 +70,17 @@ class Outcomes:
         if outcome.needs_person and conversation.owner == "agent":
             draft = _draft(conversation, change, outcome, message_id)
             opened = await insert_handoff(conn, draft, conversation.owner_version, now)
-        version = opened.owner_version if opened is not None else conversation.owner_version
-        await enqueue_replies(
-            conn, _events(conversation, change, message_id, version, text, opened), now, handoff=opened
-        )
+        await enqueue_replies(conn, _events(conversation, change, message_id, text, opened), now, handoff=opened)
 
 
 def _events(
     conversation: store.Conversation,
     change: ActionChanged,
     message_id: str,
-    owner_version: int,
     text: str,
     opened: HandoffOpened | None,
 ) -> list[ReplyEvent]:
+    owner_version = opened.owner_version if opened is not None else conversation.owner_version
     address = Address(
         conversation.id,
         message_id,

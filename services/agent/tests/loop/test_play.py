@@ -82,7 +82,9 @@ async def test_a_call_in_a_turn_that_was_cut_off_never_runs(make_bench: Any, mak
     assert "before this call was complete" in json.dumps(bench.models.requests[1].messages[-1])
 
 
-@pytest.mark.parametrize("raw", ['{"order_id": "4417028", "line_id": "L2", "amount": "64', '{"amount": 64}', "[]", '{"a":1,"a":2}'])
+@pytest.mark.parametrize(
+    "raw", ['{"order_id": "4417028", "line_id": "L2", "amount": "64', '{"amount": 64}', "[]", '{"a":1,"a":2}']
+)
 async def test_arguments_that_are_not_strict_json_of_the_schema_never_run(
     make_bench: Any, make_work: Any, raw: str
 ) -> None:
@@ -315,7 +317,9 @@ async def test_a_crash_at_any_step_pays_once_replies_once_and_repeats_no_saved_m
                 await play_agent_run(bench.parts, claimed[0])
             except (Crash, LostClaim):
                 crashed = True
-                await bench.pool.execute("update runs set claim_expires_at = now() - interval '1 second' where status = 'running'")
+                await bench.pool.execute(
+                    "update runs set claim_expires_at = now() - interval '1 second' where status = 'running'"
+                )
     finally:
         crash.disarm()
     assert bench.tools.paid == ["refund:4417028:L2"]

@@ -1,4 +1,4 @@
-"""Durable runs: claimed with the database's clock, fenced by a version that every later write names (RELIABILITY R7)."""
+"""Durable runs: claimed with the database's clock, fenced by a version that every later write names (R7)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,13 +7,17 @@ import unicodedata
 
 # Accents are folded before matching; each pattern is matched at word starts.
 _ASKED = (
-    r"(speak|talk|chat|connect me|get me|put me through|transfer me)( directly| now)? (to|with|through to)? ?"
-    r"(a |an |the |your |some)?(real |live |actual )?(human|person|people|agent|representative|manager|supervisor|someone real)",
+    (
+        r"(speak|talk|chat|connect me|get me|put me through|transfer me)( directly| now)? (to|with|through to)? ?"
+        r"(a |an |the |your |some)?(real |live |actual )?(human|person|people|agent|representative|manager|supervisor|someone real)"
+    ),
     r"(real|live|actual) (human|person)",
     r"(hablar|comunicar(me)?|pasar(me)?|ponga(me)?|paseme)( ya)? con (una? |el |la )?(persona|humano|agente|operador|supervisor|responsable)",
     r"parler (a|avec) (une? |le |la |votre )?(vraie? )?(personne|humain|conseiller|conseillere|agent|responsable|superviseur)",
-    r"mit (einem|einer|dem|der|ihrem)? ?(echten |richtigen )?(menschen|person|mitarbeiter(in)?|berater(in)?|vorgesetzten) "
-    r"(sprechen|reden|verbunden|verbinden)",
+    (
+        r"mit (einem|einer|dem|der|ihrem)? ?(echten |richtigen )?(menschen|person|mitarbeiter(in)?|berater(in)?|vorgesetzten) "
+        r"(sprechen|reden|verbunden|verbinden)"
+    ),
 )
 _ASKED_RE = re.compile("|".join(rf"\b(?:{p})\b" for p in _ASKED))
 

@@ -16,7 +16,7 @@ class OwnerState:
     owner: str
 
 
-def change_owner(now: OwnerState, move: Move, staff: str) -> OwnerState | str:
+def change_owner(now: OwnerState, move: Move, staff: str) -> OwnerState | str:  # noqa: PLR0911 - one line a rule
     """Return the next state, or why the move isn't possible.
 
     Claiming takes what waits for people, taking over takes it from the agent or a colleague, unasked; returning and

@@ -47,7 +47,7 @@ def priority_of(case: Case, memory: Memory) -> Priority:
     """Return how fast somebody should look: danger and theft first, then law, big customers and the upset."""
     if case.topic in ("safety", "security", "account_security"):
         return "critical"
-    if case.topic == "legal" or case.reason == "upset" or is_enterprise(memory) or _has(memory, "failed"):
+    if case.topic == "legal" or case.reason == "upset" or is_enterprise(memory) or _first(memory, "failed"):
         return "high"
     return "standard"
 
@@ -58,28 +58,20 @@ def is_enterprise(memory: Memory) -> bool:
 
 def next_step(case: Case, memory: Memory) -> str:
     """Return what the facts say should be done next; the first rule that applies wins."""
-    failed = [a for a in memory.actions.values() if a.get("status") == "failed"]
-    waiting = [a for a in memory.actions.values() if a.get("status") == "awaiting_approval"]
-    pending = [a for a in memory.actions.values() if a.get("status") == "pending"]
-    if case.topic == "safety":
-        return "Call the customer first; make sure nobody is in danger, then stop sales of the item if it is at fault."
-    if case.topic in ("security", "account_security"):
-        return "Verify the customer by a second channel and lock the account before anything else."
-    if case.topic == "legal":
-        return "Make no promise; pass to the legal desk with the transcript."
-    if failed:
-        return f"Check {failed[0].get('key')} at the provider: it failed. Pay another way only with proof that nothing moved."
-    if pending:
-        return f"Wait for {pending[0].get('key')}: its outcome is not known yet. Do not pay again."
-    if waiting:
-        return f"Decide {waiting[0].get('key')}: it waits for approval."
-    if case.reason == "policy":
-        return "Judge the request: it is above what the agent may decide."
-    if case.reason == "upset":
-        return "Answer personally and soon; see what was attempted."
-    if case.reason == "asked":
-        return "Greet the customer by name and take over from the transcript; do not ask again what it says."
-    return "Read the transcript and finish what was attempted."
+    stolen = case.topic in ("security", "account_security")
+    failed, pending, waiting = (_first(memory, s) for s in ("failed", "pending", "awaiting_approval"))
+    rules = (
+        (case.topic == "safety", "Call the customer first; make sure nobody is in danger, then look at the item."),
+        (stolen, "Verify the customer by a second channel and lock the account before anything else."),
+        (case.topic == "legal", "Make no promise; pass to the legal desk with the transcript."),
+        (failed, f"Check {failed} at the provider: it failed. Pay again only with proof that nothing moved."),
+        (pending, f"Wait for {pending}: its outcome is not known yet. Do not pay again."),
+        (waiting, f"Decide {waiting}: it waits for approval."),
+        (case.reason == "policy", "Judge the request: it is above what the agent may decide."),
+        (case.reason == "upset", "Answer personally and soon; see what was attempted."),
+        (case.reason == "asked", "Greet the customer by name and go on from the transcript; do not ask again."),
+    )
+    return next((text for holds, text in rules if holds), "Read the transcript and finish what was attempted.")
 
 
 def build_packet(case: Case, memory: Memory, transcript: list[Json]) -> Json:
@@ -108,5 +100,5 @@ def build_packet(case: Case, memory: Memory, transcript: list[Json]) -> Json:
     }
 
 
-def _has(memory: Memory, status: str) -> bool:
-    return any(a.get("status") == status for a in memory.actions.values())
+def _first(memory: Memory, status: str) -> str | None:
+    return next((key for key, row in memory.actions.items() if row.get("status") == status), None)

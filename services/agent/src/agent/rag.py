@@ -1,0 +1,139 @@
+"""Policy and product questions: an answer from help-center passages, checked by code, or the plain search results."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent.adapters.run_store import ClaimedRun, Ending, RunStore
+from agent.adapters.search_index import SearchIndex
+from agent.adapters.tokens import TokenCounter
+from agent.core.claims import check_reply, split_sentences
+from agent.core.endings import close_turn
+from agent.core.facts import facts_of
+from agent.core.handoff import decide_handoff
+from agent.core.policy_answers import (
+    NOT_COVERED,
+    POLICY_SYSTEM,
+    Json,
+    answer_context,
+    citations,
+    listed,
+    not_covered,
+    question_message,
+    search_results,
+    without_citations,
+)
+from agent.core.prompt import bundle_version
+from agent.core.replies import Address
+from agent.core.retrieval.passages import Passage, Retrieval
+from agent.core.situation import situation_of
+from agent.core.state import SavedTurn
+from agent.loop.handing_over import hand_over
+from common import db
+from common.clock import Clock
+from common.guard import Guard
+from common.models import ModelGateway, ModelRequest, ModelsDown
+from common.telemetry import get_logger
+
+_log = get_logger()
+_PASSAGES = 4
+# A model that takes longer than this is worse for the customer than a list of pages.
+_MODEL_BUDGET_S = 12.0
+# A question that already waited this long is answered with search results: policy answers are shed before live
+# actions are (SPEC §13, overload).
+_SHED_AFTER_S = 20.0
+
+Grounding = Callable[[str, Sequence[Passage]], bool]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Sentences to send, what they cite, and how they came about."""
+
+    sentences: list[str]
+    citations: list[Json]
+    outcome: str
+
+
+@dataclass(frozen=True)
+class PolicyAnswers:
+    """``is_grounded`` says whether every citation and every figure of an answer stands in the passages shown."""
+
+    pool: db.Database
+    runs: RunStore
+    index: SearchIndex
+    models: ModelGateway
+    tokens: TokenCounter
+    guard: Guard
+    is_grounded: Grounding
+    clock: Clock
+    small_model: str
+
+    async def play(self, run: ClaimedRun) -> None:
+        """Answer one claimed run of the rag route."""
+        work, state = run.work, run.state
+        progress = state.run_for(run.message_id)
+        elapsed_s = max(0.0, (self.clock.now() - work.message.received_at).total_seconds())
+        due = decide_handoff(situation_of(work, state.memory, progress, elapsed_s=elapsed_s))
+        if due is not None:
+            await hand_over(self.runs, self.clock, run, due, route="rag")
+            return
+        found = self.index.search(work.message.text, work.language, _PASSAGES)
+        answer = await self._answer(run, found, shed=elapsed_s > _SHED_AFTER_S)
+        now = self.clock.now()
+        progress.moved_rows += answer.outcome == "answered"
+        close_turn(work, state.memory, progress, elapsed_s=elapsed_s)
+        events = Address.of(work.message, run.owner_version).spoken(
+            progress.next_seq, "rag", answer.sentences, citations=answer.citations
+        )
+        said = " ".join(answer.sentences)
+        version = bundle_version(POLICY_SYSTEM, (), (self.small_model,))
+        await self.runs.finish(run, Ending(answer.outcome, events, said, version, state=state), now)
+
+    async def _answer(self, run: ClaimedRun, found: Retrieval, *, shed: bool) -> Answer:
+        language = run.work.language
+        if not found.answerable:
+            return Answer(not_covered(language), [], "not_covered")
+        results = Answer(search_results(language, found.passages), listed(found.passages), "search_results")
+        if shed:
+            return results
+        try:
+            text = await self._model_text(run, found.passages)
+        except ModelsDown as error:
+            _log.warning("no model for a policy answer", error=error.reason)
+            return results
+        if NOT_COVERED in text:
+            return Answer(not_covered(language), [], "not_covered")
+        cited = citations(text, found.passages)
+        if not cited or not self.is_grounded(text, found.passages) or not await self._holds(run, text):
+            return results
+        return Answer(split_sentences(text), cited, "answered")
+
+    async def _model_text(self, run: ClaimedRun, passages: Sequence[Passage]) -> str:
+        """Return the model's whole answer, saved before it is used so that a successor doesn't ask again."""
+        progress = run.state.run_for(run.message_id)
+        if progress.turn is None:
+            request = ModelRequest(
+                system=POLICY_SYSTEM,
+                context=answer_context(run.work.language),
+                messages=(question_message(run.work.message.text, passages),),
+                size="small",
+                max_tokens=400,
+                subject=run.conversation_id,
+            )
+            email = run.work.message.channel == "email"
+            turn = await self.models.ask(request, _MODEL_BUDGET_S, "email" if email else "live")
+            memory = run.state.memory
+            memory.tokens = await self.tokens.add(
+                run.conversation_id, turn.usage.total, memory.tokens + turn.usage.total
+            )
+            progress.model_calls += 1
+            progress.turn = SavedTurn(text=turn.text, stop_reason=turn.stop_reason)
+            await self.runs.checkpoint(run)
+        whole = progress.turn.stop_reason == "end_turn"
+        return progress.turn.text.strip() if whole and progress.turn.text.strip() else NOT_COVERED
+
+    async def _holds(self, run: ClaimedRun, text: str) -> bool:
+        """A policy answer claims no deed; if it does, it is held to the ledger like any other reply."""
+        if not check_reply(without_citations(text), run.work.language, facts_of(run.state.memory)).holds:
+            return False
+        return (await self.guard.check(text, "reply")).verdict != "flagged"

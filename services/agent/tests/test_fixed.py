@@ -1,0 +1,177 @@
+"""The fixed flow on a real database: one read, one transaction, four languages, and never another customer's order."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from agent.adapters.store import save_owner
+from agent.fixed import FixedFlow
+from agent.handlers import HANDLERS
+from agent.intake import Intake
+from common.clock import SystemClock
+from common.consumer import Received
+from common.errors import Transient
+from common.ids import OrderIds
+
+
+class CollectingProducer:
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    async def send(self, topic: Any, key: str, event: Any, *, event_id: str, occurred_at: datetime) -> None:
+        self.sent.append(event)
+
+
+def received(work: Any, event_id: str = "ev_1") -> Received[Any]:
+    return Received(work, event_id, work.message.conversation_id, datetime.now(UTC), {})
+
+
+@pytest.fixture
+def make_flow(make_bench: Any) -> Any:
+    def make() -> tuple[Any, FixedFlow, CollectingProducer]:
+        bench, producer = make_bench(), CollectingProducer()
+        any_producer: Any = producer
+        flow = FixedFlow(
+            pool=bench.pool,
+            runs=bench.parts.runs,
+            tools=bench.parts.tools,
+            sessions=bench.parts.sessions,
+            producer=any_producer,
+            order_ids=OrderIds(),
+            clock=SystemClock(),
+        )
+        return bench, flow, producer
+
+    return make
+
+
+def tracking(make_work: Any, text: str = "Where is my order 4417028?", **over: Any) -> Any:
+    return make_work(text, route="fixed", intent="where_is_my_order", **over)
+
+
+async def test_a_tracking_question_is_answered_in_one_transaction(make_flow: Any, make_work: Any) -> None:
+    bench, flow, producer = make_flow()
+    await flow.on_work([received(tracking(make_work))])
+    assert [e.event for e in producer.sent] == ["status"]
+    assert [e["event"] for e in await bench.events()] == ["token", "done"]
+    done = await bench.done()
+    assert done["reply"] == "Order 4417028 is marked as delivered."
+    assert done["route"] == "fixed"
+    assert await bench.pool.fetchval("select status from runs") == "done"
+    said = await bench.pool.fetch("select sender, text from messages order by id")
+    assert [row["sender"] for row in said] == ["customer", "agent"]
+
+
+async def test_a_second_delivery_of_the_same_event_says_nothing_twice(make_flow: Any, make_work: Any) -> None:
+    bench, flow, _ = make_flow()
+    work = tracking(make_work)
+    await flow.on_work([received(work)])
+    await flow.on_work([received(work)])
+    await bench.done()
+
+
+@pytest.mark.parametrize(
+    ("language", "word"), [("en", "can't find"), ("es", "No encuentro"), ("fr", "trouve pas"), ("de", "finde")]
+)
+async def test_a_foreign_and_a_missing_order_read_alike(
+    make_flow: Any, make_work: Any, language: str, word: str
+) -> None:
+    bench, flow, _ = make_flow()
+    await flow.on_work([received(tracking(make_work, "order 99999999?", language=language))])
+    reply = (await bench.done())["reply"]
+    assert word in reply
+    assert "99999999" in reply
+
+
+async def test_a_visitor_is_asked_to_log_in_and_no_order_is_read(make_flow: Any, make_work: Any) -> None:
+    bench, flow, _ = make_flow()
+    await flow.on_work([received(tracking(make_work, customer_id=None))])
+    assert "log in" in (await bench.done())["reply"]
+    assert bench.tools.calls == []
+
+
+async def test_when_the_look_up_is_down_the_customer_is_told_so(make_flow: Any, make_work: Any) -> None:
+    bench, flow, _ = make_flow()
+    bench.tools.answers["get_order"] = [Transient("down")]
+    await flow.on_work([received(tracking(make_work))])
+    assert "can't look up orders" in (await bench.done())["reply"]
+
+
+async def test_asking_for_a_person_opens_one_handoff_at_once(make_flow: Any, make_work: Any) -> None:
+    bench, flow, _ = make_flow()
+    work = make_work("I want a human", route="human", intent="asks_for_human")
+    await flow.on_work([received(work)])
+    await flow.on_work([received(work)])
+    done = await bench.done()
+    assert (done["handoff"], done["handoff_reason"], done["route"]) == (True, "asked", "human")
+    assert await bench.pool.fetchval("select count(*) from handoffs") == 1
+    assert await bench.pool.fetchval("select count(*) from outbox where topic = 'support.handoffs.v1'") == 1
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "queue", "priority"),
+    [
+        ({"legal": 0.4}, "legal", "high"),
+        ({"account_security": 0.5}, "security", "critical"),
+        ({"safety": 0.3}, "safety", "critical"),
+    ],
+)
+async def test_sensitive_topics_go_to_their_own_queue(
+    make_flow: Any, make_work: Any, probabilities: dict[str, float], queue: str, priority: str
+) -> None:
+    bench, flow, _ = make_flow()
+    await flow.on_work([received(make_work("…", route="human", intent="other", probabilities=probabilities))])
+    row = await bench.pool.fetchrow("select reason, queue, priority from handoffs")
+    assert tuple(row) == ("sensitive", queue, priority)
+
+
+async def test_while_a_person_owns_it_the_agent_says_nothing(make_flow: Any, make_work: Any) -> None:
+    bench, flow, producer = make_flow()
+    await flow.on_work([received(make_work("a human please", route="human", intent="asks_for_human"))])
+    await flow.on_work([received(tracking(make_work, message_id="msg_2", seq=2), "ev_2")])
+    assert (await bench.done("msg_2")) == {
+        "message_id": "msg_2",
+        "route": "human",
+        "handoff": True,
+        "citations": [],
+        "reply": "",
+    }
+    assert bench.tools.calls == []
+    assert producer.sent[-1].owner_version == 2
+
+
+async def test_a_message_behind_an_open_one_waits_and_is_answered_by_the_worker(make_flow: Any, make_work: Any) -> None:
+    bench, flow, _ = make_flow()
+    await bench.arrive(make_work())
+    await flow.on_work([received(tracking(make_work, message_id="msg_2", seq=2), "ev_2")])
+    assert await bench.events("msg_2") == []
+    first = await bench.claim()
+    async with bench.pool.acquire() as conn:
+        await save_owner(conn, "conv_1", 1, "dana", "with_person")
+        await save_owner(conn, "conv_1", 2, "agent", "active")
+    await bench.parts.runs.finish_silently(first, lambda _v: [], datetime.now(UTC))
+    await flow.play(await bench.claim(routes=("fixed",)))
+    assert (await bench.done("msg_2"))["reply"] == "Order 4417028 is marked as delivered."
+
+
+async def test_ten_messages_of_ten_conversations_are_answered_side_by_side(make_flow: Any, make_work: Any) -> None:
+    bench, flow, _ = make_flow()
+    works = [tracking(make_work, conversation_id=f"conv_{n}", message_id=f"msg_{n}") for n in range(10)]
+    await asyncio.gather(*(flow.on_work([received(work, f"ev_{n}")]) for n, work in enumerate(works)))
+    assert await bench.pool.fetchval("select count(*) from runs where status = 'done'") == 10
+
+
+async def test_agent_work_becomes_a_queued_run_with_a_status_at_once(make_flow: Any, make_work: Any) -> None:
+    bench, _, producer = make_flow()
+    any_producer: Any = producer
+    intake = Intake("agent-loop", bench.pool, bench.parts.runs, any_producer, SystemClock())
+    await intake.on_work([received(make_work())])
+    await intake.on_work([received(make_work())])
+    assert await bench.pool.fetchval("select status from runs") == "queued"
+    assert {(e.event, e.seq) for e in producer.sent} == {("status", 1)}
+
+
+def test_every_deployment_has_its_handlers() -> None:
+    assert set(HANDLERS) == {"fixed", "rag", "loop"}

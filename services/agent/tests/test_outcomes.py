@@ -1,0 +1,115 @@
+"""Ledger changes that nobody told the customer yet: one message each, in their language, and a person when it went wrong."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from agent.outcomes import Outcomes
+from common.clock import SystemClock
+from common.consumer import Received
+from common.events import ActionChanged, ReplyEvent
+
+KEY = "refund:4417028:L2"
+
+
+def change(**over: Any) -> ActionChanged:
+    facts = {
+        "key": KEY,
+        "version": 3,
+        "kind": "refund",
+        "customer_id": "C-1001",
+        "conversation_id": "conv_1",
+        "order_id": "4417028",
+        "line_id": "L2",
+        "amount": "64.00",
+        "currency": "USD",
+        "status": "succeeded",
+        "verdict": "approval",
+        "policy_version": "1",
+        "policy_reason": "amount",
+        "changed_at": datetime.now(UTC),
+        "cause": "settled",
+    }
+    return ActionChanged(**(facts | over))
+
+
+def received(event: Any, event_id: str = "ev_l1") -> Received[Any]:
+    return Received(event, event_id, "k", datetime.now(UTC), {})
+
+
+@pytest.fixture
+async def bench(make_bench: Any, make_work: Any) -> Any:
+    made = make_bench()
+    await made.arrive(make_work(language="de"))
+    return made
+
+
+async def proactive(bench: Any) -> list[dict[str, Any]]:
+    import json
+
+    rows = await bench.pool.fetch("select payload from outbox where topic = 'support.replies.v1' order by id")
+    return [json.loads(row["payload"]) for row in rows]
+
+
+async def test_an_approved_refund_is_told_once_in_the_conversations_language(bench: Any) -> None:
+    outcomes = Outcomes(bench.pool, SystemClock())
+    for _ in range(2):
+        await outcomes.on_action_changed([received(change())])
+    events = await proactive(bench)
+    assert [(e["seq"], e["event"]) for e in events] == [(1, "action"), (2, "token"), (3, "done")]
+    assert all(e["proactive"] for e in events)
+    assert "Erstattung von 64.00 USD" in events[2]["data"]["reply"]
+    assert events[0]["data"]["status"] == "succeeded"
+
+
+async def test_what_the_tool_call_already_answered_is_not_told_again(bench: Any) -> None:
+    await Outcomes(bench.pool, SystemClock()).on_action_changed([received(change(inline=True))])
+    assert await proactive(bench) == []
+
+
+@pytest.mark.parametrize(
+    ("over", "queue"),
+    [
+        ({"status": "failed", "cause": "refused"}, "billing"),
+        ({"status": "failed", "cause": "bank_returned"}, "billing"),
+        ({"status": "awaiting_approval", "cause": "overdue"}, "leads"),
+    ],
+)
+async def test_what_went_wrong_is_told_and_opens_a_handoff(bench: Any, over: dict[str, Any], queue: str) -> None:
+    await Outcomes(bench.pool, SystemClock()).on_action_changed([received(change(**over))])
+    row = await bench.pool.fetchrow("select reason, queue, packet from handoffs")
+    assert (row["reason"], row["queue"]) == ("policy", queue)
+    assert row["packet"]["actions"][0]["key"] == KEY
+    events = await proactive(bench)
+    assert events[-1]["data"]["handoff"] is True
+    assert events[-1]["owner_version"] == 2
+
+
+async def test_a_change_of_another_customers_row_is_never_told_here(bench: Any) -> None:
+    await Outcomes(bench.pool, SystemClock()).on_action_changed([received(change(customer_id="C-2002"))])
+    assert await proactive(bench) == []
+
+
+async def test_the_conversation_waits_while_a_row_waits_for_approval(bench: Any) -> None:
+    outcomes = Outcomes(bench.pool, SystemClock())
+    await outcomes.on_action_changed([received(change(status="awaiting_approval", cause="proposed", version=1))])
+    assert await bench.pool.fetchval("select status from conversations") == "waiting_approval"
+    await outcomes.on_action_changed([received(change(status="rejected", cause="decided"), "ev_l2")])
+    assert await bench.pool.fetchval("select status from conversations") == "active"
+
+
+async def test_staff_words_are_kept_in_the_transcript(bench: Any) -> None:
+    event = ReplyEvent(
+        conversation_id="conv_1",
+        message_id="msg_staff",
+        channel="chat",
+        owner_version=2,
+        seq=2,
+        event="done",
+        data={"reply": "Hello, Dana here."},
+        writer="approvals",
+    )
+    await Outcomes(bench.pool, SystemClock()).on_reply([received(event)])
+    said = await bench.pool.fetchrow("select sender, text from messages where message_id = 'msg_staff'")
+    assert tuple(said) == ("staff", "Hello, Dana here.")
