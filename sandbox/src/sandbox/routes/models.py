@@ -27,7 +27,7 @@ from sandbox.core.usage import PromptCache, tokens
 _SLOW_MS = 2_000
 # Several events a write: the client parses them one by one all the same, and a turn costs us far fewer system calls.
 _EVENTS_PER_WRITE = 6
-_MODELS = ("claude-sonnet-4-5", "claude-haiku-4-5")
+_MODELS = ("claude-sonnet-5-5", "claude-haiku-5-5")
 _STATUS: dict[FaultKind, int] = {
     "down": 503,
     "error_429": 429,
