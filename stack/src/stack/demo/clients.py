@@ -132,8 +132,9 @@ class Store:
         async with self.http.delete(f"{self.sandbox_url}/_sandbox/faults") as answer:
             answer.raise_for_status()
 
-    async def refunds(self, order_id: str) -> list[dict[str, Any]]:
-        return await self._list(f"refunds?order_id={order_id}")
+    async def refunds(self, order_id: str | None = None) -> list[dict[str, Any]]:
+        """What really moved, of one order or of all."""
+        return await self._list(f"refunds?order_id={order_id}" if order_id else "refunds")
 
     async def model_calls(self) -> int:
         return len(await self._list("model/calls"))

@@ -23,15 +23,15 @@ class Promises:
             self.broken.append(promise)
 
 
-def disagreements(rows: Iterable[Mapping[str, Any]], refunds: Mapping[str, list[dict[str, Any]]]) -> list[str]:
+def disagreements(rows: Iterable[Mapping[str, Any]], refunds: Iterable[Mapping[str, Any]]) -> list[str]:
     """What ledger and payment provider don't agree on: C1 and C2 of RELIABILITY.
 
-    `rows` are ledger rows, `refunds` what the provider really moved, by order id.
+    `rows` are ledger rows, `refunds` what the provider really moved.
     """
-    rows = [row for row in rows if row["kind"] == "refund"]
+    rows, refunds = [row for row in rows if row["kind"] == "refund"], list(refunds)
     found = []
     for row in rows:
-        moved = [r for r in refunds.get(row["order_id"], []) if r["line_id"] == row["line_id"]]
+        moved = [r for r in refunds if (r["order_id"], r["line_id"]) == (row["order_id"], row["line_id"])]
         expected = 1 if row["status"] == "succeeded" else 0
         if len(moved) != expected:
             found.append(f"{row['key']} is {row['status']} but the provider moved money {len(moved)} times")
@@ -39,9 +39,8 @@ def disagreements(rows: Iterable[Mapping[str, Any]], refunds: Mapping[str, list[
             found.append(f"{row['key']} says {row['amount']} but the provider moved {moved[0]['amount']}")
     known = {(row["order_id"], row["line_id"]) for row in rows}
     found += [
-        f"the provider moved {refund['amount']} for {order_id}:{refund['line_id']}, which the ledger doesn't know"
-        for order_id, of_order in refunds.items()
-        for refund in of_order
-        if (order_id, refund["line_id"]) not in known
+        f"the provider moved {r['amount']} for {r['order_id']}:{r['line_id']}, which the ledger doesn't know"
+        for r in refunds
+        if (r["order_id"], r["line_id"]) not in known
     ]
     return found
