@@ -2,9 +2,7 @@
 
 from agent.core.claims.lexicon import Source
 
-_MONEY = (
-    r"(?:money|amtx|funds|payment|cash|amount|sum|balance|purchase price|full price|price|what you paid|dollars|euros)"
-)
+_MONEY = r"(?:money|amtx|cost of|cent|penny|funds|payment|cash|amount|sum|balance|purchase price|full price|price|what you paid|dollars|euros)"
 _CARD = (
     r"(?:card|account|bank|paypal|wallet|statement|visa|mastercard|payment method|form of payment|method of payment)"
 )
@@ -77,6 +75,7 @@ ENGLISH = Source(
             r"(?:charges?|payment|transaction|debit) .. (?:revers\w+|undone|void\w*|taken back|rolled back|lifted|cancell?ed|wiped|unwound)",
             r"paid (?:you )?back",
             r"pay(?:ing)? you back",
+            r"back with you",
             r"made you whole",
             r"out of pocket",
             rf"back (?:on|to|onto|in|into|with) your .. {_CARD}",
@@ -92,15 +91,21 @@ ENGLISH = Source(
             r"(?:issu\w+|process\w+|complet\w+|made|sent|put|pushed|executed|confirmed|approv\w+|declin\w+|reject\w+|initiat\w+|trigger\w+|start\w+|submitted|requested|arrang\w+|granted|authori[sz]ed|turned down|finali[sz]ed|actioned|grant|signed off) .. refunds?",
         ),
         "cancel": (
+            r"called off",
+            r"order .. still (?:stands|active|on)",
+            rf"{_SHIP} .. no longer exists?",
+            r"order .. (?:remains|stays) (?:active|open|in place|as)",
             r"cancell?(?:ed|ing)",
             r"(?:i|we) (?:will |shall |now |hereby |just )*cancel",
             r"will be cancell?ed",
             r"(?:stopp?(?:ed|ing)?|pull(?:ed|ing)?|scrapp?(?:ed|ing)?|drop(?:ped|ping)?|withdr\w+|halt(?:ed|ing)?|delet(?:ed|ing)|remov(?:ed|ing)|struck|void(?:ed|ing)|kill(?:ed|ing)|intercept\w*|block(?:ed|ing)|call(?:ed|ing) off|revok(?:ed|ing)|undid|undone|undo|axed|rescind\w*|nixed|tak(?:e|en|ing)|took|annull?ed|put a stop to|terminat(?:ed|ing)|binned|shelved|ended|caught) .. (?:order|purchase|ordx|shipment)(?! (?:id|number))(?: ..(?:off|out|down|back))?",
-            r"(?:order|purchase|ordx|parcel|package|shipment|it) .. (?:off the books|is off|called off|no longer active|scrapped|dropped|withdrawn|stopped|halted|pulled|struck|removed|binned|killed|undone|revoked|deleted|closed out|annulled|voided|terminated|taken out|off the list|out of the queue|history|dead|will not (?:now )?(?:be sent|ship|be shipped|leave|go out)|shelved|rescinded|intercepted|blocked|caught)",
+            r"(?:order|purchase|ordx|parcel|package|shipment|it) .. (?:off the books|is off|called off|no longer active|scrapped|dropped(?! off)|withdrawn|stopped|halted|pulled|struck|removed|binned|killed|undone|revoked|deleted|closed out|annulled|voided|terminated|taken out|off the list|out of the queue|history|dead|will not (?:now )?(?:be sent|ship|be shipped|leave|go out)|shelved|rescinded|intercepted|blocked|caught)",
             r"cancellation .. (?:done|complete\w*|through|confirm\w*|processed|processing|made|success\w*|final|pending|approv\w*|declin\w*|reject\w*|progress|request\w*|fail\w*|in place|accept\w*|registered|recorded|submitted|waiting|awaiting|running|underway|started|effective|booked)",
             r"(?:process\w+|complet\w+|confirm\w+|approv\w+|declin\w+|reject\w+|put|made|start\w+|finish\w+|register\w+|submitted|requested|arrang\w+) .. cancellation",
         ),
         "address_change": (
+            r"now .. (?:go|goes|delivered|sent|shipped|deliver|arrive|headed) .. to (?:\d+|your|the) .. \w+",
+            r"(?:delivered|sent|shipped|going|goes|go|arrive) .. (?:to|at) (?:\d+ )?(?:\w+ ){1,3}(?:street|road|avenue|lane|st|ave|drive|square)",
             rf"{_CHANGED} .. (?:shipping |delivery )?address",
             rf"address .. {_CHANGED}",
             r"re-?direct\w*",
@@ -120,6 +125,7 @@ ENGLISH = Source(
             rf"(?:creat\w+|generat\w+|sent|send|sending|attach\w+|issu\w+|made|mak(?:e|ing)|email\w*|e-mailed|mailed|printed|prepar\w+|produc\w+|enclosed?|set up|setting up|arrang\w+|uploaded|add(?:ed|ing)|put|got|get|getting|have|drop(?:ped|ping)|provid\w+|find|download|print|here is|there is|give|given|gave|drawn up|popped|use|order(?:ed|ing)|work(?:ing)? on|stick|requested|approv\w+|placed|left|see) .. {_LABEL}",
         ),
         "account_change": (
+            r"typo .. (?:fixed|corrected|gone)",
             rf"{_CHANGED} .. {_FIELD}",
             rf"{_FIELD} .. {_CHANGED}",
             r"new (?:phone|mobile|e-?mail|name|number|surname)",
@@ -166,6 +172,8 @@ ENGLISH = Source(
         "address_change": (r"(?:delivery|shipping|new) address", r"address"),
         "return_label": (_LABEL,),
         "account_change": (
+            r"your (?:sur|last |first )?name",
+            r"your (?:profile|number)",
             r"(?:contact|account|personal) (?:details|data|info\w*)",
             r"(?:your|the) (?:phone|mobile|e-?mail)(?: number| address)?",
             r"account change",
@@ -174,6 +182,8 @@ ENGLISH = Source(
     },
     statuses={
         "shipped": (
+            r"in .. (?:driver|courier|carrier)(?:'s)?(?: is)? hands?",
+            r"(?:is|are) (?:now )?with (?:the|our) (?:driver|courier|carrier)",
             r"shipped(?: out)?",
             r"dispatched",
             r"despatched",
@@ -281,7 +291,7 @@ ENGLISH = Source(
         r"no longer out of pocket(?=\W*$)",
     ),
     offer=(
-        r"(?:i|we) (?:can|could|may|might|would)(?! (?:now )?(?:already )?(?:confirm|see|tell|assure|say|report|promise|happily confirm|gladly confirm|inform|also confirm|also see|only see|only confirm))",
+        r"(?:i|we) (?:can|could|may|might|would)(?! not)(?! (?:now )?(?:already )?(?:confirm|see|tell|assure|say|report|promise|happily confirm|gladly confirm|inform|also confirm|also see|only see|only confirm))",
         r"you (?:can|could|may|might)(?! (?:now |already |also )*(?:see|find|expect|download|print|use|view|open|access|look forward|pick|track|check|rest|relax|consider|count|be sure|grab|get it|collect|spend))",
         r"would you like",
         r"shall (?:i|we)",
@@ -308,6 +318,8 @@ ENGLISH = Source(
         r"before i can",
     ),
     policy=(
+        r"^for an? (?:refund|return|cancellation|label|exchange|address change)",
+        r"^we \w+ .. within \d+",
         r"(?:usually|normally|generally|typically|as a rule|in general|our policy|by default|in most cases|always|every order|each order|our terms|standard delivery|express delivery|free shipping|free delivery|free returns|shipping costs|delivery costs|costs? amtx|worth)",
         r"(?:our|the|your) (?:refund |return |returns |cancellation )?policy",
         r"(?:can|must|may|should) (?:only )?be (?:\w+ ){0,2}\w+",
@@ -316,6 +328,9 @@ ENGLISH = Source(
         r"(?:we|our (?:shop|store|stores|team|warehouse)) (?:\w+ly |also |only |do |do not |never )?(?:ship|refund|accept|offer|deliver|cancel|send|charge|take|reply|answer|pay|credit|issue|provide|reimburse|open|close|keep|need|require|cover|pack|process|support|sell)s?",
         r"(?:takes?|allow|lasts?) .. (?:days?|weeks?|hours?|minutes)",
         r"(?:days?|weeks?) (?:after|from|of) (?:delivery|receipt|purchase|the day)",
+        r"(?:mon|mondays?) (?:to|through)",
+        r"around the clock",
+        r"24/7",
         r"valid for",
         r"free of charge for",
         r"over amtx",
@@ -364,12 +379,26 @@ ENGLISH = Source(
         r"(?:please|kindly) (?!note|be|find|rest|expect|see|use|print|stick|download|check|look)",
         r"^(?:please )?(?:send|tell|choose|pick|give|open|click|go|log|sign|enter|visit|reply|write|contact|call|ask|pack|bring|keep|take a|try|make sure|provide|share|confirm|note that you can)",
     ),
-    condition=(r"if", r"unless", r"in case", r"^should", r"provided", r"assuming", r"would", r"as long as"),
+    condition=(
+        r"if",
+        r"unless",
+        r"in case",
+        r"^should (?:you|the|your|it|a|any)",
+        r"^whether",
+        r"provided",
+        r"assuming",
+        r"would",
+        r"as long as",
+    ),
     when=(r"as soon as", r"once", r"when", r"after", r"the moment", r"until"),
     agreed_condition=(
         r"(?:once|if|when|as soon as|after|should|provided|subject to|assuming|until|unless|the moment|depends on|dependent on|conditional on|as long as|following|pending|only with|upon|on) .. (?:approv\w+|agree\w*|decid\w+|decision|sign\w* (?:it )?off|sign-?off|green light|go-?ahead|okay\w*|ok|consent\w*|says? yes|yes|nods?|authori[sz]\w+|releas\w*|clears|cleared|gives? .. (?:nod|go|ok|yes)|review(?:ed)?|signature|signs|accepts?|accepted|permits?|allows?|waves?)",
     ),
     negation=(
+        r"still .. (?:old|previous|former) address",
+        r"still (?:stands|active|on)(?= |$)",
+        r"(?:remains|stays) (?:active|open|in place|valid)",
+        r"(?:old|previous) address .. (?:still|remains|stays)",
         r"not",
         r"no",
         r"nothing",
@@ -378,7 +407,10 @@ ENGLISH = Source(
         r"nobody",
         r"neither",
         r"nor",
-        r"without",
+        r"unchanged",
+        r"untouched",
+        r"intact",
+        r"as (?:it|they) (?:was|were|is|are)",
         r"yet to",
         r"zero",
         r"hardly",
@@ -386,7 +418,6 @@ ENGLISH = Source(
     ),
     cannot=(
         r"cannot (?!see|find)",
-        r"could not",
         r"can not",
         r"can no longer",
         r"unable to",
@@ -400,6 +431,12 @@ ENGLISH = Source(
         r"may not",
         r"not (?:offer|permitted|entitled)",
     ),
+    positive=(
+        r"will not (?:now |be |any more |anymore )*(?:sent|ship\w*|leave|go out|dispatched|delivered)(?: any ?more| now| after all)?",
+        r"no longer (?:active|exists|on its way|going|ships|owed|be sent|in the system)",
+        r"out of the (?:queue|system)",
+        r"not (?:going|leaving|shipping) anywhere",
+    ),
     unfinished=(
         r"not (?:been )?(?:\w+ )?(?:complete\w*|finished|finali[sz]ed|final|through|settled|confirmed|done|concluded|ready)(?: yet)?",
         r"has not (?:gone|come) through(?: yet)?",
@@ -407,6 +444,7 @@ ENGLISH = Source(
         r"unfinished",
         r"no (?:final )?(?:confirmation|answer|result|response) (?:yet|so far|from)",
         r"not heard back",
+        r"could not (?:yet )?(?:be )?(?:confirm\w*|complete\w*|finish\w*)(?= .. yet)?",
         r"not quite",
     ),
     waiting=(
@@ -478,25 +516,27 @@ ENGLISH = Source(
         r"error",
     ),
     unknowable=(
-        rf"(?:reached|arrived|landed|hit|received|showed up|shown up|cleared|been paid in|been booked|been posted|settled|touched down|been received|made it) .. {_CARD}",
+        rf"(?:reached|arrived|landed|hit|received|showed up|shown up|been paid in|been booked|been posted|settled|touched down|been received|made it) .. {_CARD}",
         r"(?:your|the) bank (?:\w+ ){0,2}(?:has|have|had|already|received|booked|confirmed|got|credited|posted|accepted|is holding|knows|will)",
-        rf"(?:{_MONEY}|refund) (?:\w+ ){{0,3}}(?:has |have |is |already |been |safely )*(?:arrived|landed|cleared|reached|shown up|showed up|been received|been paid in|touched down|in your (?:bank )?account|there already|hit)",
+        rf"(?:{_MONEY}|refund) (?:\w+ ){{0,3}}(?:has |have |is |already |been |safely )*(?:arrived|landed|reached|shown up|showed up|been received|been paid in|touched down|in your (?:bank )?account|there already|hit)",
         r"(?:shows?|visible|appears?|see it|posted|booked) (?:up )?(?:already |now )?on your (?:bank )?(?:statement|account) (?:already|now)",
         r"already (?:shows?|visible|appears?|booked|on|in|at|with|there|got) .. (?:statement|bank|account)",
         r"you (?:already )?have (?:received|got) (?:the|your) (?:money|amount|refund|funds)",
-        r"i (?:guarantee|promise)",
-        r"guaranteed",
         r"bank (?:has )?(?:received|confirmed|booked|posted)",
         r"received by your bank",
         r"(?:is|sits|are) (?:already |now )?(?:in|at|with) your bank(?: account)?",
         r"spend it (?:now|already)",
     ),
     pending=(
+        r"running its course",
+        r"(?:takes|taking|run(?:s|ning)) its course",
+        r"with (?:the|our) (?:payment )?(?:provider|processor)",
+        r"chasing",
         r"being \w+",
         r"in progress",
         r"under ?way",
         r"processing",
-        r"in the works",
+        r"in the (?:works|middle of|process of|midst of)",
         r"working on",
         r"still (?:running|open|pending|to be|outstanding|going|moving|in the|on)",
         r"pending",
@@ -505,7 +545,7 @@ ENGLISH = Source(
         r"queued",
         r"(?:await\w*|waiting (?:for|on)|wait for) .. (?:confirmation|confirm|bank|provider|payment|warehouse|carrier|reply|answer|response|system|processor|result|outcome)",
         r"as we speak",
-        r"(?:am|are|is)(?: now| just| currently| already| still| right now| busy)* (?!sitting|waiting|coming|heading|going|making|travell?ing|showing|looking|lying|missing|wondering|writing|asking|hoping|having|missing)\w+ing",
+        r"(?:am|are|is)(?: now| just| currently| already| still| right now| busy)* (?!sitting|waiting|coming|heading|going|making|getting|receiving|travell?ing|showing|looking|lying|missing|wondering|writing|asking|hoping|having|missing)\w+ing",
         r"in the pipeline",
         r"on the go",
         r"in process",
@@ -524,7 +564,7 @@ ENGLISH = Source(
         r"hang tight",
     ),
     started=(
-        r"(?:initiated|started|kicked off|triggered|begun|began|set in motion|requested|submitted|lodged|put in|queued|ordered|instructed|recorded|registered|placed)",
+        r"(?:initiated|started|kicked off|triggered|begun|began|set in motion|requested|submitted|lodged|put in|queued|instructed)",
     ),
     will=(r"will", r"shall", r"going to", r"about to"),
     future=(

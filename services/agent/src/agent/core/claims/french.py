@@ -2,10 +2,10 @@
 
 from agent.core.claims.lexicon import Source
 
-_MONEY = r"(?:argent|amtx|montant|somme|paiement|fonds|prix|ce que vous avez payé|euros|achat|solde|virement)"
+_MONEY = r"(?:argent|amtx|centime|prix de|montant|somme|paiement|fonds|prix|ce que vous avez payé|euros|achat|solde|virement)"
 _CARD = r"(?:carte|compte|banque|paypal|relevé|moyen de paiement|visa|portefeuille|poche)"
 _CHANGED = (
-    r"(?:chang(?:é|ée|és|ées|eons|erons|erai|e|er)|modifi\w+|mis(?:e|es)? à jour|mettons à jour|mettrai à jour|à jour|corrig\w+|enregistr\w+|remplac\w+|rectifi\w+|actualis\w+|ajust\w+|sauvegard\w+|"
+    r"(?:affich\w+|répar\w+|chang(?:é|ée|és|ées|eons|erons|erai|e|er)|modifi\w+|mis(?:e|es)? à jour|mettons à jour|mettrai à jour|à jour|corrig\w+|enregistr\w+|remplac\w+|rectifi\w+|actualis\w+|ajust\w+|sauvegard\w+|"
     r"not(?:é|ée|ées)|ajout\w+|saisi\w*|inscri\w+|renseign\w+|pris(?:e)? en compte|figure\w*|apparaît|est désormais|est maintenant|sont désormais|en place|valid\w+|confirm\w+|en cours|traitement|attente|actif|active|effecti\w+|fait\w*|bascul\w+|"
     r"retouch\w+|mis\w*|remis\w*|complét\w+|intégr\w+|appliqu\w+|prête?|correcte?|bon|bonne|est bien|sont bien|manque|reste|refus\w+|accept\w+|approuv\w+|demand\w+|échang\w+|port\w+)"
 )
@@ -22,6 +22,7 @@ FRENCH = Source(
     code="fr",
     spellings=(
         (r"\bquelqu'un", "quelquun"),
+        (r"\b(avant que|à moins que)\b(.{0,50}?) n'", r"\1\2 "),
         (r"\b(l|d|n|j|s|c|m|t)'(?=\w)", r"\1e "),
         (r"\b(qu|jusqu|lorsqu|puisqu)'(?=\w)", r"\1e "),
         (r"quelquun", "quelqu'un"),
@@ -50,14 +51,17 @@ FRENCH = Source(
     ),
     strong={
         "refund": (
+            r"(?:vous|te|lui) (?:ai|avons|a|avez|as|a-t-on) (?:\w+ )?(?:rendu\w*|revers\w+|restitu\w+|recrédit\w+)",
+            r"(?:de nouveau|revenu\w*|retour) (?:chez|à|dans) (?:vous|votre poche)",
+            r"êtes rembours\w+",
             r"rembours(?:é|ée|és|ées|ons|erons|erai|era|e|er|ez|ant|eront|ai|âmes)",
             r"(?:re)?crédit(?:é|ée|és|ées|ons|erons|erai|era|er|ant)",
             r"crédite",
             r"restitu(?:é|ée|és|ées|ons|erons|erai|era|er)",
             r"rétroc\w+",
-            r"vir(?:é|ée|és|ées|ons|erons|erai|era) ",
+            r"(?:je|nous) .. vir(?:ons|erons|erai|e)",
             r"vir(?:é|ée|és|ées)",
-            rf"(?:rend(?:u|ue|us|ons|rons|rai)?|revers\w+|renvoy\w+|envoy\w+|renvoi\w+|retourn\w+|transf\w+|vers(?:é|ée|és|ons|erons|erai|era|er)|pay(?:é|ons|erons|er)|émis\w*|effectu\w+|remis\w*|ordonn\w+|déclench\w+|lanc\w+|accord\w+|fait|libér\w+|régl\w+|procéd\w+|pass(?:é|ée)|récupér\w+|recevrez|recevras|retrouver\w+|toucher\w+|verrez|verras|traité\w*|avez|as) .. {_MONEY}",
+            rf"(?:rend(?:u|ue|us|ons|rons|rai)?|revers\w+|renvoy\w+|envoy\w+|renvoi\w+|retourn\w+|transf\w+|vers(?:é|ée|és|ons|erons|erai|era|er)|pay(?:é|ons|erons|er)|émis\w*|effectu\w+|remis\w*|ordonn\w+|déclench\w+|lanc\w+|accord\w+|fait|libér\w+|régl\w+|procéd\w+|pass(?:é|ée)|récupér\w+|recevrez|recevras|retrouv\w+|toucher\w+|verrez|verras|traité\w*|avez|as) .. {_MONEY}",
             rf"{_MONEY} .. (?:remboursé\w*|rendu\w*|revers\w+|renvoy\w+|retourn\w+|restitu\w+|revien\w+|reven\w+|retour|en route|en chemin|parti\w*|partis|envoy\w+|crédit\w+|vers(?:é|ée|és)|transf\w+|viré\w*|libér\w+|récup\w+|de nouveau|repart\w*|arriv\w+|émis\w*|retrouv\w+|apparaî\w+|recev\w+|parvien\w+|chez vous|à vous|traité\w*|effectué\w*|en cours|figur\w+)",
             rf"(?:revenu\w*|reven\w+|retour|retourné\w*|reparti\w*) (?:\w+ )?(?:sur|vers|à|dans) (?:votre|ta|la|le|ton) {_CARD}",
             r"(?:annul\w+|contre-?pass\w+|extourn\w+|invers\w+|retir\w+|lev\w+) .. (?:débit|prélèvement|paiement|transaction|charge|facturation)",
@@ -66,6 +70,8 @@ FRENCH = Source(
             r"(?:fait|effectué|émis|envoyé|traité|validé|approuvé|refusé|rejeté|accordé|lancé|exécuté|initié|confirmé|enregistré|demandé|procédé|procédons|déclenché|ordonné|autorisé|réalisé|traitons|lançons|effectuons|passé|recevrez|recevoir|obtenu|finalisé|programmé|enclenché|accepté|bouclé) .. remboursement",
         ),
         "cancel": (
+            rf"{_SHIP} .. existe plus",
+            r"commande .. (?:maintenue|toujours active|conservée)",
             r"annul(?:é|ée|és|ées|ons|erons|erai|era|e|er|ai|ez|ant|eront)",
             r"résili\w+",
             rf"(?:stopp\w+|arrêt\w+|retir\w+|supprim\w+|bloqu\w+|intercept\w+|interromp\w+|effac\w+|suspend\w+|ray(?:é|ée|ons)|mis fin|mettons fin|abandonn\w+|enlev\w+|révoqu\w+|défai\w+|sorti\w*|fait sauter|déprogramm\w+|clôtur\w+) .. {_SHIP}",
@@ -74,6 +80,8 @@ FRENCH = Source(
             r"(?:fait|effectué|enregistré|traité|validé|confirmé|demandé|approuvé|refusé|procédé|lancé|réalisé|pris|traitons|effectuons) .. annulation",
         ),
         "address_change": (
+            r"(?:livr\w+|envoy\w+|part\w*|arriv\w+|expédi\w+|va|ira) .. (?:au|à|à la|chez) .. (?:rue|avenue|boulevard|place|bureau|chemin)",
+            rf"{_SHIP} .. ancienne adresse",
             rf"{_CHANGED} .. (?:adresse|destination|domicile|lieu de livraison)",
             rf"(?:adresse|destination|domicile|lieu de livraison) .. {_CHANGED}",
             r"redirig\w+",
@@ -98,6 +106,7 @@ FRENCH = Source(
             r"(?:changement|modification) .. (?:numéro|téléphone|e-?mail|mail|nom|coordonnées)",
         ),
         "handoff": (
+            rf"{_PERSON} .. (?:\w+(?:era|ira|dra|eront|iront|dront|vra|rra))(?! .* (?:approuv|décid))",
             rf"(?:transmis\w*|transmet\w*|transmett\w+|pass(?:é|ée|és|ons|e|erai|erons|er)|transf\w+|confi\w+|envoy\w+|escalad\w+|remont\w+|mis\w*|mets|mettons|mettrai|orient\w+|redirig\w+|dirig\w+|soumis\w*|soumet\w*|remis\w*|remets|adress\w+|prévenu\w*|préviens|prévenons|averti\w*|alert\w+|inform\w+|contact\w+|demand\w+|saisi\w*|sollicit\w+|impliqu\w+|signal\w+|attribu\w+|assign\w+|briefé\w*|parlé|appel\w+|donn\w+|entre les mains|connect\w+|relié\w*|relay\w+|rattach\w+|partag\w+|laiss\w+|place|aiguill\w+|port\w+) .. {_PERSON}",
             rf"{_PERSON} .. (?:contact\w+|appel\w+|écri\w+|répond\w+|recontact\w+|rappel\w+|occup\w+|charge|regard\w+|étudi\w+|examin\w+|suivr\w+|suit|suivent|prévenu\w*|averti\w*|informé\w*|alert\w+|saisi\w*|s'en|mains|bureau|écran\w*|dossier|traite\w*|prend\w*|pris\w*|aid\w+|revien\w+|rejoin\w+|sait|connaît|lit|travaill\w+|penche\w*|reprend\w*|repris\w*|gère\w*|gérer\w*|tient|au courant|enquêt\w+|va vous|va te|attribu\w+|assigné\w*|parl\w+|votre demande|joindr\w+|poursui\w+|relais|sur le coup)",
             rf"(?:entre les mains|sur le bureau|chez|auprès|à l'attention|à le attention|dans la file) .. {_PERSON}",
@@ -128,6 +137,7 @@ FRENCH = Source(
         "address_change": (r"adresse", r"changement de adresse"),
         "return_label": (_LABEL,),
         "account_change": (
+            r"votre (?:nom|prénom|profil|numéro|fiche)",
             r"(?:vos|tes|les) (?:coordonnées|données|informations)",
             r"(?:votre|ton|le) (?:numéro de téléphone|téléphone|e-?mail|mail|courriel|portable)",
         ),
@@ -255,10 +265,13 @@ FRENCH = Source(
         r"(?:les|nos|des|ces|toutes les|tous les|vos) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous))",
         r"(?:peuvent|peut|doivent|doit|pourront) être",
         r"délai",
+        r"du (?:lundi|mardi) au \w+",
+        r"24 ?h(?:/24|eures)?",
+        r"7 jours sur 7",
         r"prend(?:re|ra)? (?:\w+ ){0,3}(?:jours|semaines|heures)",
         r"(?:à partir de|plus de|moins de|au-dessus de|au-delà de|dès|supérieure?s? à|jusqu'à|jusque à|inférieure?s? à) amtx",
         r"(?:coûte|coûtent|vaut|valent) (?:\w+ )?amtx",
-        r"nous (?:ne )?(?:livrons|remboursons|acceptons|proposons|offrons|expédions|envoyons|facturons|annulons|reprenons|traitons|répondons|échangeons|vendons|prenons|fermons|ouvrons|créditons|fournissons|gardons|demandons)(?! (?:\w+ )?(?:actuellement|maintenant|immédiatement|votre|ordx|amtx|en ce moment|tout de suite))",
+        r"nous (?:ne )?(?:livrons|remboursons|acceptons|proposons|offrons|expédions|envoyons|facturons|annulons|reprenons|traitons|répondons|échangeons|vendons|prenons|fermons|ouvrons|créditons|fournissons|gardons|demandons)(?! (?:\w+ )?(?:encore|toujours|le remboursement|actuellement|maintenant|immédiatement|votre|ordx|amtx|en ce moment|tout de suite))",
         r"gratuite?s?",
         r"offerte?s? (?:dès|à partir)",
         r"garantie",
@@ -301,7 +314,22 @@ FRENCH = Source(
     agreed_condition=(
         r"(?:si|quand|lorsque|dès que|dès|une fois|après|aussitôt que|jusque|sous réserve|à condition|tant que|dépend\w*|sans|en cas de|avec|suite à|moyennant|seulement si|que si) .. (?:approuv\w+|approbation|accord\w*|valid\w+|feu vert|accept\w+|décid\w+|décision|sign\w+|autoris\w+|oui|aval|agrément|consent\w+|d'accord|de accord|permission|tranch\w+|donné son|donne son)",
     ),
-    negation=(r"ne", r"pas", r"rien", r"aucune?s?", r"jamais", r"ni", r"sans", r"non", r"nulle?"),
+    negation=(
+        r"(?:toujours|encore|reste) .. (?:ancienne|même|précédente)",
+        r"est maintenue",
+        r"toujours active",
+        r"maintenue",
+        r"ne",
+        r"pas",
+        r"rien",
+        r"aucune?s?",
+        r"jamais",
+        r"ni",
+        r"inchangée?s?",
+        r"intacte?s?",
+        r"non",
+        r"nulle?",
+    ),
     cannot=(
         r"ne (?:\w+ )?(?:peux|pouvons|peut|peuvent|puis|pourrons|pourrai|pouvez) (?:\w+ )?(?:pas|plus|rien|malheureusement|hélas|ni|aucune?)?",
         r"impossible",
@@ -313,6 +341,10 @@ FRENCH = Source(
         r"pas autorisée?",
         r"pas éligible",
     ),
+    positive=(
+        r"ne (?:partira|part|sera|existe|bougera) (?:donc )?(?:plus|pas)(?: expédiée?| envoyée?| livrée?)?",
+        r"ne est plus (?:active|en cours|d'actualité|de actualité|valable|à l'ordre du jour)",
+    ),
     unfinished=(
         r"(?:pas|non) (?:encore )?(?:été )?(?:totalement |tout à fait |complètement )?(?:terminé\w*|finalisé\w*|finie?s?|confirmé\w*|abouti\w*|achevé\w*|définitive?s?|bouclé\w*|conclu\w*|prête?|clos\w*|réglé\w*)",
         r"(?:reste|manque|faut encore) .. (?:confirm\w+|termin\w+|finalis\w+|trait\w+|aboutir|enregistr\w+)",
@@ -321,6 +353,8 @@ FRENCH = Source(
         r"pas de (?:confirmation|retour|réponse) (?:encore|pour)?",
     ),
     waiting=(
+        rf"{_PERSON} de (?:décider|trancher|valider|approuver|statuer)",
+        rf"(?:décide|décidera|tranche|tranchera|approuver|valider|décider) .. {_PERSON}",
         r"(?:attend\w*|attente|nécessit\w+|besoin|requiert|requis\w*|soumis\w*|dépend\w*|manque\w*|reste|faut|en suspens|sous réserve|demandé\w*|transmis\w* .. pour|sollicité\w*|exige|subordonné\w*|suspendu\w*) .. (?:approbation|approuv\w+|accord|validation|valid\w+|feu vert|décision|décid\w+|signature|sign\w+|autorisation|autoris\w+|aval|ok|oui|tranch\w+|consentement|agrément|avis|relecture|visa|vérification (?:humaine|par)|verdict)",
         rf"{_PERSON} (?:\w+ ){{0,4}}(?:approuv(?:e|er|era)|décide\w*|décider\w*|examin\w+|étudi\w+|valide|valider\w*|vérifi\w+|évalu\w+|doit|doivent|tranch\w+|analys\w+|réfléchi\w+|regard\w+|se prononc\w+|donner\w*|considèr\w+|statu\w+|autorise\w*|signe\w*)",
         r"en cours de (?:validation|examen|revue|vérification|approbation|relecture)",
@@ -386,7 +420,6 @@ FRENCH = Source(
         r"(?:votre|ta|la) banque (?:\w+ ){0,2}(?:a|vient|reçu|confirmé|crédité|enregistré|encaissé|sait|dispose)",
         rf"(?:{_MONEY}|remboursement) (?:\w+ ){{0,3}}(?:est|sont) (?:bien |déjà )*(?:arrivée?s?|parvenue?s?|là|tombée?s?|sur votre compte)",
         r"(?:figure|apparaît|visible|inscrite?) (?:déjà |bien )*sur (?:votre|ton) (?:relevé|compte)",
-        r"(?:garantis|garantissons|promets|promettons|garantie? que|je vous garantis)",
         r"vous (?:avez|as) (?:bien |déjà )+(?:reçu|touché|encaissé) (?:le|la|votre|l')",
         r"vous avez (?:bien )?reçu (?:le argent|votre argent|le remboursement|amtx|les amtx)",
         r"(?:reçue?s?|créditée?s?|confirmée?s?) par (?:votre|la|ta) banque",
@@ -395,9 +428,14 @@ FRENCH = Source(
         r"atteint votre (?:banque|compte)",
     ),
     pending=(
+        r"en préparation",
+        r"en plein\w*",
+        r"se préparent?",
         r"en (?:cours|attente|traitement|train)",
         r"en cours",
         r"traitement",
+        r"en ce moment",
+        r"actuellement",
         r"(?:traitons|travaillons|procédons|traite|occupe|remboursons|effectuons|finalisons)",
         r"(?:suis|sommes|est|sont) en train",
         r"(?:attendons|attends|attend) (?:la |le |une |que )?(?:confirmation|retour|réponse|banque|prestataire|système)?",
@@ -422,7 +460,6 @@ FRENCH = Source(
         r"déclenchée?",
         r"demandée?",
         r"ordonnée?",
-        r"enregistrée?",
         r"programmée?",
         r"entamée?",
     ),
@@ -443,6 +480,7 @@ FRENCH = Source(
         r"lorsque",
         r"dès que",
         r"d'ici",
+        r"nous (?:vous |te |le |la |les )*(?!avons|venons|pouvons|devons|voulons|savons|regrettons|comprenons|espérons|souhaitons|restons)\w+ons",
         r"(?:je|nous) (?:vous |te |le |la |les )*(?:annule|annulons|rembourse|remboursons|change|changeons|modifie|modifions|envoie|envoyons|crée|créons|transfère|transférons|transmets|transmettons|passe|crédite|verse|versons|virons)",
         r"prévue?",
         r"tout de suite",
@@ -457,6 +495,8 @@ FRENCH = Source(
         r"se est",
     ),
     sorted_out=(
+        r"^(?:affaire|problème|question|souci|point) (?:réglée?|close?|classée?|résolue?)",
+        r"affaire (?:est )?(?:réglée|close|classée)",
         r"^(?:voilà |et voilà )?(?:ce est )?(?:fait|réglé|bon|terminé|arrangé|chose faite)$",
         r"(?:ce est|tout est|cela est|voilà qui est|ça y est|est désormais|problème est|le tour est|affaire est) (?:\w+ )?(?:fait|réglée?|terminée?|arrangée?|bouclée?|résolue?|en ordre|joué|bon|classée?|finie?|traitée?)",
         r"ça y est",

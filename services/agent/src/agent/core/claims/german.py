@@ -2,10 +2,10 @@
 
 from agent.core.claims.lexicon import Source
 
-_MONEY = r"(?:geld|amtx|betrag|summe|zahlung|kaufpreis|preis|euro|kohle|guthaben|gezahlte\w*|bezahlte\w*|kosten)"
+_MONEY = r"(?:geld|amtx|cent|betrag|summe|zahlung|kaufpreis|preis|euro|kohle|guthaben|gezahlte\w*|bezahlte\w*|kosten)"
 _CARD = r"(?:karte|kreditkarte|konto|bankkonto|bank|paypal|kontoauszug|zahlungsmittel|zahlungsart|geldbeutel|visa)"
 _CHANGED = (
-    r"(?:(?:ab)?geändert|(?:ab)?ändern|ändere|änderten?|umgeändert|aktualisiert?|aktualisieren|aktualisiere|korrigiert?|korrigieren|hinterlegt|hinterlegen|gespeichert|speichern|speichere|angepasst|passe\w*|ersetzt|ausgetauscht|"
+    r"(?:behoben|verändert|(?:ab)?geändert|(?:ab)?ändern|ändere|änderten?|umgeändert|aktualisiert?|aktualisieren|aktualisiere|korrigiert?|korrigieren|hinterlegt|hinterlegen|gespeichert|speichern|speichere|angepasst|passe\w*|ersetzt|ausgetauscht|"
     r"berichtigt|eingetragen|trage\w*|umgestellt|stelle\w*|übernommen|übernehme\w*|erfasst|vermerkt|notiert|umgeschrieben|überschrieben|steht|stehen|stimmt|stimmen|lautet|auf (?:dem )?(?:neuesten|neusten|aktuellen) stand|richtig|aktuell|neu|bearbeitet|bearbeitung|bestätigt|bestätigung|"
     r"erledigt|erneuert|ergänzt|eingepflegt|abgespeichert|registriert|gewechselt|wechsele?\w*|umgezogen|verbucht|gesetzt|läuft|aussteht|aussteht|offen|ausstehend|liegt|hinzugefügt|gültig|aktiv|eingerichtet|durch|genehmig\w+|abgelehnt|beantragt|modifiziert|geupdatet|wartet|vorgenommen|im system|fehlt|umadressiert|nachgetragen|ändert|zu ihrer neuen)"
 )
@@ -43,6 +43,7 @@ GERMAN = Source(
     ),
     strong={
         "refund": (
+            r"(?:wieder|zurück) bei (?:ihnen|dir)",
             r"(?:zurück|rück)?erstatte(?:t|n|te|ten|te?st)?",
             r"erstatten",
             r"(?:zurück)(?:gezahlt|gebucht|überwiesen|gegeben|geflossen|vergütet|geschickt|gebracht|bekommen|erhalten|transferiert|gesendet|bezahlt|gekommen|überweisen|zahlen|buchen|geleitet|gewandert|gutgeschrieben|geholt|geht|fließt|gegangen|beordert)(?=.*)",
@@ -54,16 +55,18 @@ GERMAN = Source(
             r"rückgebucht",
             r"rückabgewickelt",
             r"rücküberwiesen",
-            rf"(?:zahl|überweis|buch|send|schick|geb|transferier|leit)\w* .. (?:zurück|aus|rück|an)",
+            r"(?:zahl|überweis|buch|send|schick|geb|transferier|leit)\w* .. (?:zurück|aus|rück|an)",
             rf"{_MONEY} .. (?:überwiesen|überweisen|überweise\w*|angewiesen|weise\w*|ausgezahlt|ausbezahlt|ausgezahlt|zurück\w*|unterwegs|raus|rausgegangen|gesendet|geschickt|veranlasst|freigegeben|wieder|auf dem weg|angekommen|eingegangen|verbucht|storniert|erlassen|losgeschickt|auf den weg|gebucht|geht|gehen|gegangen|zurückgewandert|kommt|kommen|ankommen|eintreffen|sehen|erhalten|bekommen|bei ihnen|bei dir|abgeschickt|angestoßen|transferiert|geflossen|fließt|eingetroffen|geleistet|genehmigt|bewilligt|wandert|in bearbeitung|ausgeführt|erscheint|erscheinen|auszahlen)",
             rf"(?:überwiesen|überweisen|angewiesen|ausgezahlt|gezahlt|auszahl\w+|ausbezahlt|freigegeben|veranlasst|bekommen|erhalten|sehen|zurückhaben|bekommst) .. {_MONEY}",
             rf"wieder (?:auf|bei|in) (?:ihrer|ihrem|deiner|deinem|ihr) {_CARD}",
-            rf"(?:zahlung|abbuchung|belastung|lastschrift|buchung) .. (?:storniert|rückgängig|zurückgenommen|zurückgebucht|aufgehoben|annulliert|rückabgewickelt|gestrichen)",
+            r"(?:zahlung|abbuchung|belastung|lastschrift|buchung) .. (?:storniert|rückgängig|zurückgenommen|zurückgebucht|aufgehoben|annulliert|rückabgewickelt|gestrichen)",
             r"(?:storniert|rückgängig) .. (?:abbuchung|belastung|lastschrift|zahlung)",
             r"(?:rück)?(?:erstattung|zahlung|überweisung|gutschrift|vergütung|buchung) .. (?:erfolgt|erfolgte|erledigt|raus|rausgegangen|veranlasst|angestoßen|durchgeführt|ausgeführt|abgeschlossen|unterwegs|in bearbeitung|genehmigt|abgelehnt|durch|durchgegangen|bestätigt|freigegeben|eingeleitet|auf dem weg|gebucht|läuft|wartet|fehlgeschlagen|verbucht|gescheitert|beantragt|bewilligt|angekommen|angewiesen|vorgenommen|gemacht|getätigt|abgeschickt|ausgelöst|raus|fertig|ist da|steht|offen|aus|verarbeitet|verweigert|eingegangen|geht|losgeschickt|weg|liegt|kommt|ging|gestartet|gebilligt|zurückgewiesen|vollzogen)",
             r"(?:veranlasst|veranlasse\w*|durchgeführt|angestoßen|eingeleitet|ausgelöst|genehmigt|abgelehnt|bestätigt|ausgeführt|gebucht|freigegeben|verarbeitet|verbucht|leite\w*|stoße\w*|bearbeite\w*|beantragt|bewilligt|erhalten|bekommen) .. (?:erstattung|rückerstattung|rückzahlung|gutschrift|rückbuchung|rücküberweisung)",
         ),
         "cancel": (
+            r"(?:bestellung|auftrag) .. (?:bleibt|besteht)",
+            r"storno(?:wunsch|anfrage|antrag)",
             r"storniert?(?:e|en|et)?",
             r"stornier(?:e|en|ung wurde|ten|te|t)",
             r"annullier\w+",
@@ -79,6 +82,10 @@ GERMAN = Source(
             r"(?:bestätigt|veranlasst|durchgeführt|vorgenommen|eingeleitet|bearbeite\w*|beantragt|genehmigt|abgelehnt|ausgeführt|angestoßen|bestätige\w*) .. (?:stornierung|storno)",
         ),
         "address_change": (
+            r"(?:geliefert|geht|gehen|geschickt|gesendet|kommt|liefern|zugestellt|schicken) .. (?:in|an|zu) .. \w*(?:straße|gasse|weg|allee|platz|büro|arbeit)",
+            r"(?:lieferziel|zustellort|lieferort) .. \w+",
+            r"alte\w* (?:adresse|anschrift)",
+            rf"in (?:die|den|das) \w+(?:straße|gasse|weg|allee|platz)",
             rf"{_CHANGED} .. {_ADDRESS}",
             rf"{_ADDRESS} .. {_CHANGED}",
             r"umgeleitet",
@@ -104,6 +111,8 @@ GERMAN = Source(
             r"(?:namens|nummern|daten|telefonnummern|e-mail-)änderung\w*",
         ),
         "handoff": (
+            rf"{_PERSON} (?:wird|werden) .. \w+(?! .* (?:genehmig|entscheid))",
+            rf"{_PERSON} .. (?:macht|machen|ist|sind) .. (?:weiter|dran|am zug)",
             rf"(?:weitergeleitet|weitergegeben|weitergereicht|übergeben|übergebe\w*|eskaliert|eskaliere\w*|verbind\w*|verbunden|leite\w*|gebe|geben|gab\w*|reiche\w*|übermittelt|informiert|informiere\w*|verständigt|eingeschaltet|schalte\w*|gebeten|beauftragt|hinzugezogen|hole\w*|geholt|vorgelegt|lege\w*|zugewiesen|alarmiert|kontaktiert|bescheid|übertragen|angesetzt|gemeldet|stelle\w*|abgegeben|in die hände|gesprochen|weiterleite\w*|weitergebe\w*|gerufen|ins boot|benachrichtigt) .. {_PERSON}",
             rf"{_PERSON} .. (?:weitergeleitet|weitergegeben|weitergereicht|übergeben|übergebe|weiter|eskaliert|verbunden|verbinde\w*|informiert|verständigt|eingeschaltet|hinzugezogen|vorgelegt|zugewiesen|übermittelt|gebeten|beauftragt|bescheid|übertragen|abgegeben|alarmiert|ins boot|gemeldet|benachrichtigt)",
             rf"{_PERSON} .. (?:meld\w+|ruf\w*|schreib\w*|kümmer\w+|übernimmt|übernehmen|übernommen|antwort\w*|kontaktier\w+|prüf\w*|schaut|sieht|schauen|sehen|bearbeit\w*|hilft|helfen|hat (?:ihren|ihr|deinen|den|das|die)|haben (?:ihren|ihr|deinen|den|das|die)|sitzt|sitzen|liest|dran|befasst|befassen|angenommen|nimmt|nehmen|schreibtisch|bildschirm\w*|tisch|hand|händen|verfolg\w+|klär\w+|weiß|wissen|da für|gleich bei|zurückruf\w*|anruf\w*|am apparat|vor sich|ermittel\w+|im bilde|betreu\w+)",
@@ -139,6 +148,7 @@ GERMAN = Source(
         "address_change": (_ADDRESS,),
         "return_label": (_LABEL,),
         "account_change": (
+            r"(?:ihr|dein|ihrem|deinem|ihren) (?:namen?|profil|nummer)",
             r"(?:ihre|deine|die) (?:kontaktdaten|daten|kundendaten)",
             r"(?:ihre|deine|die|der|ihrer) (?:telefonnummer|handynummer|e-?mail-?adresse|rufnummer|mailadresse)",
             r"(?:ihr|dein) nachname",
@@ -174,6 +184,8 @@ GERMAN = Source(
             r"im transit",
             r"ging .. raus",
             r"geht .. raus",
+            r"beim .. (?:zusteller|fahrer|boten|kurier)",
+            r"raus",
             r"in der zustellung",
             r"ist raus",
             r"im zustellfahrzeug",
@@ -272,16 +284,21 @@ GERMAN = Source(
         r"lieber",
     ),
     policy=(
+        r"^für eine?\w* (?:erstattung|rückerstattung|stornierung|rücksendung|retoure|adressänderung)",
+        r"^wir \w+ .. (?:innerhalb|binnen) von",
         r"(?:normalerweise|in der regel|üblicherweise|grundsätzlich|im allgemeinen|generell|immer|jede\w? (?:bestellung|kunde|artikel)|unsere (?:richtlinie\w*|bedingungen|agb|rückgabe\w*|geschäftsbedingungen|läden|filialen|öffnungszeiten)|meistens|richtlinie\w*|standardmäßig|laut agb|gewöhnlich)",
         r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
         r"(?:können|kann|müssen|muss|dürfen) .. (?:\w+ )?werden",
         r"dauer[nt]",
+        r"von (?:montag|dienstag|mo) bis \w+",
+        r"rund um die uhr",
+        r"täglich",
         r"(?:ab|über|unter|bis(?: zu)?|von mehr als) amtx",
         r"kostet (?:\w+ )?amtx",
         r"kosten (?:\w+ )?amtx",
         r"versandkosten",
         r"versandkostenfrei",
-        r"(?:wir|unser \w+) (?:\w+ )?(?:liefern|versenden|verschicken|erstatten|akzeptieren|bieten|berechnen|stornieren|nehmen|antworten|tauschen|verlangen|führen|öffnen|schließen|zahlen|bearbeiten|garantieren|übernehmen|ändern|geben|senden)(?! (?:ihnen|dir|jetzt|ihre|amtx|ordx|gerade|soeben|sofort|die amtx|den betrag|derzeit|momentan|aktuell))",
+        r"(?:wir|unser \w+) (?:\w+ )?(?:liefern|versenden|verschicken|erstatten|akzeptieren|bieten|berechnen|stornieren|nehmen|antworten|tauschen|verlangen|führen|öffnen|schließen|zahlen|bearbeiten|garantieren|übernehmen|geben|senden)(?! (?:ihnen|dir|jetzt|ihre|amtx|ordx|gerade|soeben|sofort|die amtx|den betrag|derzeit|momentan|aktuell))",
         r"(?:liefern|erstatten|versenden|akzeptieren|zahlen|verschicken|antworten) wir (?!ihnen|dir|jetzt|ihre|amtx|ordx|gerade|sofort|die amtx)",
         r"kostenlos\w*",
         r"kostenfrei\w*",
@@ -306,35 +323,52 @@ GERMAN = Source(
         r"(?:ist|sind) (?:erfolgt|erledigt|raus|durch)",
     ),
     wish=(
+        r"dass (?:sie|du) .. (?:möchte\w*|woll\w+|willst|wünsch\w*|hätte\w*|brauch\w*|warte\w*|erwart\w*|hoff\w*)",
         r"(?:sie|du) (?:möchte\w*|wünsch\w*|woll\w+|willst|bitte\w*|frag\w*|schreib\w*|erwähn\w*|warte\w*|hoff\w*|erwart\w*|mein\w*|hätte\w*|brauch\w*|haben .. (?:gefragt|gebeten|geschrieben|erwähnt|gewünscht)|beantrag\w*)",
         r"(?:ihre|deine) (?:frage|anfrage|nachricht|bitte|anliegen|mail) (?:zu|nach|wegen|bezüglich|um|zur|zum|auf)(?! .. (?:liegt|wartet|wird|geprüft|genehmigt|abgelehnt))",
         r"(?:fragen|informationen|details|hilfe|mehr|auskunft) (?:zu|zur|zum|über|rund)",
         r"(?:verstehe|sehe|lese|verstehen)(?! .. (?:wurde|ist))(?: \w+)? dass sie",
         r"um .. (?:zu (?:erhalten|bekommen|beantragen|stornieren|ändern|starten|erstatten|prüfen|erstellen|finden)|\w+zu\w+)",
         r"(?:prüfe|schaue|sehe|checke|prüfen|schauen) (?:\w+ )*(?:ob|nach|mal|gleich|kurz|gern\w*)",
-        r"(?:ich|wir) (?:schaue|prüfe|sehe|prüfen|schauen) ",
+        r"(?:ich|wir) (?:schaue|prüfe|sehe|prüfen|schauen)",
         r"bevor (?:ich|wir) .. (?:stornier|änder|erstatt|anfass|erstell|veranlass)\w+",
         r"für (?:eine?|die) (?:erstattung|rückerstattung|stornierung|rücksendung|retoure) (?:brauch|benötig|müss|ist|sind|gilt|send|schick)\w*",
     ),
     instruction=(
         r"bitte(?! (?:beachten|entschuldigen))",
         r"^(?:senden|schicken|wählen|klicken|öffnen|melden|geben|nennen|schreiben|rufen|besuchen|bewahren|verpacken|bestätigen|prüfen|teilen|laden sie .. hoch|achten|denken) sie",
-        r"^(?:sende|schick|wähle|klick|gib|nenn|schreib|ruf|verpack|bestätige|prüfe) ",
+        r"^(?:sende|schick|wähle|klick|gib|nenn|schreib|ruf|verpack|bestätige|prüfe)",
     ),
-    condition=(r"wenn", r"falls", r"sofern", r"sollte\w*", r"im falle", r"es sei denn", r"würde\w*", r"vorausgesetzt"),
+    condition=(
+        r"ob",
+        r"^(?:geht|wird|werden|ist|sind|kommt|trifft|fehlt|passt|gefällt|liegt|hat|haben|möchten|wollen|brauchen|stellt|funktioniert|war)",
+        r"wenn",
+        r"falls",
+        r"sofern",
+        r"sollte\w*",
+        r"im falle",
+        r"es sei denn",
+        r"würde\w*",
+        r"vorausgesetzt",
+    ),
     when=(r"sobald", r"nachdem", r"nach", r"wenn", r"bis"),
     agreed_condition=(
         r"(?:sobald|wenn|falls|sofern|nach|nachdem|sollte|bis|erst|vorbehaltlich|vorausgesetzt|mit|ohne|abhängig von|im falle|hängt|bei|unter vorbehalt|stimmt|gibt|genehmigt|bewilligt|nickt|winkt|willigt) .. (?:zustimm\w*|zustimmung|genehmig\w*|genehmigung|freigabe|freigib\w*|freigegeben|freigeben|grünes licht|bewillig\w*|entscheid\w*|entschieden|entscheidung|okay|ok|ja|einverstanden|absegne\w*|abgesegnet|erlaub\w*|bestätigt hat|autorisier\w*|unterschr\w+|zugestimmt|abnick\w*|abgenickt|einwillig\w*|billig\w*|ab$)",
         rf"^(?:stimmt|stimmen|genehmigt|genehmigen|gibt|geben|nickt|bewilligt|erlaubt|entscheidet|segnet|sagt|willigt|winkt|billigt) (?:\w+ ){{0,2}}{_PERSON}(?: .. (?:zu|frei|ab|grünes licht|ja|okay|ein|durch|es|das|sie|positiv|ok|dafür))?",
     ),
     negation=(
+        r"(?:nach wie vor|weiterhin|noch immer|immer noch|bleibt|weiter) .. (?:alte|bisherige|frühere)\w*",
+        r"bleibt (?:bestehen|unverändert|aktiv|wie)",
+        r"besteht weiter\w*",
+        r"bisherige\w* .. (?:bleibt|gilt)",
+        r"bestehen bleibt",
         r"nicht",
         r"nichts",
         r"kein\w*",
         r"nie(?:mals)?",
         r"niemand\w*",
         r"weder",
-        r"ohne",
+        r"unangetastet",
         r"un(?:storniert|verändert|erstattet)",
         r"noch nie",
     ),
@@ -347,6 +381,10 @@ GERMAN = Source(
         r"lässt sich .. nicht",
         r"nicht (?:\w+ )?(?:stornieren|erstatten|ändern|auszahlen)(?! (?:werden|wollen))",
     ),
+    positive=(
+        r"(?:geht|gehen|wird|kommt|verlässt) (?:\w+ ){0,3}nicht (?:mehr )?(?:raus|verschickt|versandt|versendet|geliefert|ausgeliefert|weg|auf den weg|los|das lager)?",
+        r"nicht mehr (?:aktiv|im system|gültig|raus)",
+    ),
     unfinished=(
         r"(?:nicht|noch nicht) (?:ganz |endgültig |vollständig |komplett )?(?:abgeschlossen|fertig|bestätigt|beendet|final|durch|vollzogen|endgültig|erledigt)",
         r"unbestätigt",
@@ -357,6 +395,7 @@ GERMAN = Source(
         r"noch keine (?:bestätigung|rückmeldung|antwort)",
     ),
     waiting=(
+        rf"(?:entscheid\w*|befindet|bestimmt|urteilt) .. {_PERSON}",
         r"(?:wart\w*|brauch\w*|benötig\w*|erforder\w*|steh\w*|aussteht|aussteh\w*|fehl\w*|hängt|bedarf|abhängig|lieg\w*|ansteh\w*|angefragt|beantragt|um|zur|vorgelegt|unter vorbehalt|offen|erst|noch|auf|muss|müssen) .. (?:genehmig\w*|freigabe|freigeben|freigibt|freigegeben|zustimm\w*|grünes licht|okay|ok|entscheid\w*|absegn\w*|bewillig\w*|unterschrift|ja|prüfung durch|prüft|prüfen|autorisier\w*|abgesegnet|segen|votum|einverständnis|einwilligung|begutachtung|abnicken|abzeichn\w*)",
         rf"{_PERSON} .. (?:entscheid\w*|genehmig(?:en|t)|freigeb\w*|prüf(?:t|en)|begutacht\w*|muss|müssen|abwäg\w*|bewert\w*|wägt|berät|beraten|schaut .. an|freigibt|absegn\w*|zustimm\w*|befind\w*)",
         r"(?:genehmigung|freigabe|entscheidung|zustimmung) (?:\w+ ){0,4}(?:aus|aussteht|offen|fehlt|noch|ausstehend|steht)",
@@ -426,7 +465,6 @@ GERMAN = Source(
         r"(?:ihre|deine|die) bank (?:\w+ ){0,4}(?:erhalten|verbucht|bestätigt|gutgeschrieben|bekommen|gebucht|angenommen|weiß)",
         r"(?:ihre|deine|die) bank (?:hat|weiß|verbucht|bucht)",
         rf"(?:{_MONEY}|erstattung|rückerstattung|rückzahlung|gutschrift) (?:\w+ ){{0,5}}(?:angekommen|eingegangen|eingetroffen|gelandet|schon da|bereits da|ist da|angelangt)(?! .* sein)",
-        r"(?:garantiere|garantieren|versprech\w*|garantiert)",
         r"steht (?:schon|bereits) auf (?:ihrem|deinem) kontoauszug",
         r"(?:sie|du) (?:haben|hast) (?:\w+ ){0,3}(?:geld|betrag|erstattung|amtx) .. (?:erhalten|bekommen)",
         r"von (?:ihrer|deiner) bank .. (?:verbucht|bestätigt|gutgeschrieben|angenommen|erhalten)",
@@ -436,11 +474,17 @@ GERMAN = Source(
         r"bei (?:ihrer|deiner) bank",
     ),
     pending=(
+        r"(?:nimmt|geht) ihren (?:lauf|gang)",
+        r"in vorbereitung",
+        r"wird .. vorbereitet",
+        r"in diesem moment",
+        r"mitten in",
+        r"wird .. gearbeitet",
         r"in (?:bearbeitung|arbeit|gang|abwicklung|der warteschlange|der mache|vorgang|verarbeitung)",
         r"bearbeit\w+",
         r"läuft",
         r"laufen(?:de)?",
-        r"wird (?:gerade|derzeit|aktuell|momentan|noch|soeben|eben|zurzeit|im moment|jetzt|nun)",
+        r"wird (?:gerade|derzeit|aktuell|momentan|noch|soeben|eben|zurzeit|im moment)",
         r"werden (?:gerade|derzeit|aktuell|momentan|noch|soeben|zurzeit|im moment)",
         r"(?:wird|werden) .. (?:gerade|derzeit|aktuell|momentan|zurzeit)",
         r"(?:arbeiten|arbeite|sind|bin) .. (?:daran|dran|dabei)",
@@ -472,7 +516,6 @@ GERMAN = Source(
         r"in auftrag gegeben",
         r"in die wege geleitet",
         r"vorgemerkt",
-        r"registriert",
         r"beauftragt",
         r"veranlasst",
     ),
@@ -489,12 +532,12 @@ GERMAN = Source(
         r"sobald",
         r"umgehend",
         r"nächste\w*",
-        r"(?:storniere|erstatte|überweise|ändere|erstelle|schicke|leite|veranlasse|sende|zahle|buche|trage|gebe|lege|verbinde) (?:ich|wir)?",
-        r"(?:stornieren|erstatten|überweisen|ändern|erstellen|schicken|leiten|veranlassen|zahlen|buchen|schreiben|bekommen|erhalten|sehen|bekommst|erhältst|siehst) (?:wir|sie|ihnen|du|dir)?",
+        r"(?:storniere|erstatte|überweise|ändere|erstelle|schicke|leite|veranlasse|sende|zahle|buche|trage|gebe|lege|verbinde|stoppe|annulliere|weise|leite|hinterlege|speichere)(?: (?:ich|wir))?",
+        r"(?:stornieren|erstatten|überweisen|ändern|erstellen|schicken|leiten|veranlassen|zahlen|buchen|schreiben|bekommen|erhalten|sehen|bekommst|erhältst|siehst)(?: (?:wir|sie|ihnen|du|dir))?",
         r"geplant",
         r"vorgesehen",
         r"bis (?:montag|dienstag|mittwoch|donnerstag|freitag|morgen|ende)",
-        r"(?:landet|kommt|trifft|geht) ",
+        r"(?:landet|kommt|trifft|geht)",
     ),
     perfect=(
         r"(?:habe|haben|hat|hab) .. \w+",
@@ -522,6 +565,7 @@ GERMAN = Source(
         r"(?:ich habe|wir haben|haben wir|ich hab) (?:\w+ ){0,7}?(?P<verb2>\w*ge\w+(?:t|en)|\w+iert|ver\w+t|er\w+t|be\w+t|über\w+|unter\w+)$",
     ),
     benign=(
+        r"(?!)",
         r"(?:gesehen|nachgesehen|geprüft|überprüft|gefunden|gelesen|verstanden|notiert|bekommen|erhalten|gefragt|nachgefragt|erklärt|geschaut|nachgeschaut|angeschaut|angesehen|durchgelesen|gehört|bemerkt|festgestellt|vermerkt|gesucht|versucht|gedacht|erkannt|genommen|gesagt|erwähnt|gelernt|besprochen|verglichen|gewesen|gehabt|recherchiert|verifiziert|identifiziert|eingesehen|geöffnet|aufgerufen|zusammengestellt|beschrieben|beantwortet|geantwortet|mitgeteilt|durchgesehen|gegeben|erweitert|überlegt|herausgefunden|aufgelistet|analysiert|nachgelesen|gemerkt|erfahren|verpasst|gemeint|gehofft|gewachsen|verlegt|begrüßt|genannt|übersehen|umgezogen|bedauert|vergessen|unterhalten)",
     ),
     whole=(

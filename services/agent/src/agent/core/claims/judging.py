@@ -87,7 +87,7 @@ def _verdict(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> 
     if kind == "handoff":
         return _handoff(reading, facts, lexicon)
     if kind == "order_status":
-        return _status(reading, said, facts)
+        return _status(reading, said, facts, lexicon)
     if kind == "action" and reading.manner == "done" and facts.handoff:
         return True, "handed over"
     return _rows(reading, said, facts, lexicon)
@@ -104,10 +104,15 @@ def _handoff(reading: Reading, facts: Facts, lexicon: Lexicon) -> tuple[bool, st
     return facts.handoff != denied, "handed over" if facts.handoff else "no handoff"
 
 
-def _status(reading: Reading, said: Values, facts: Facts) -> tuple[bool, str]:
+def _status(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> tuple[bool, str]:
     named = {_bare(o) for o in said.orders}
     orders = [o for o in facts.orders if not named or _bare(o.order_id) in named]
     fits = _STATUS_FITS[reading.status or "processing"]
+    if reading.manner == "future" and not reading.negated and reading.status in ("shipped", "delivered"):
+        if lexicon.has("exact_time", reading.clause):
+            return False, "nobody here can know when"
+        ahead = {"processing"} if reading.status == "shipped" else {"processing", "shipped"}
+        return any(o.status in ahead for o in orders), "still ahead"
     if reading.negated:
         return bool(orders) and any(o.status not in fits for o in orders), "status of the order"
     return any(o.status in fits for o in orders), "status of the order"

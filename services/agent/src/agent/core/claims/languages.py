@@ -2,12 +2,11 @@
 
 import re
 
+from agent.core.claims.english import ENGLISH
 from agent.core.claims.french import FRENCH
 from agent.core.claims.german import GERMAN
-from agent.core.claims.spanish import SPANISH
-
-from agent.core.claims.english import ENGLISH
 from agent.core.claims.lexicon import Lexicon, compile_source
+from agent.core.claims.spanish import SPANISH
 
 LEXICONS: dict[str, Lexicon] = {s.code: compile_source(s) for s in (ENGLISH, SPANISH, FRENCH, GERMAN)}
 _FOREIGN = frozenset(

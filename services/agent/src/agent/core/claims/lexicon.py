@@ -46,6 +46,7 @@ class Source:
     negation: Words
     cannot: Words
     unfinished: Words
+    positive: Words
     waiting: Words
     approved: Words
     not_yet: Words

@@ -24,7 +24,7 @@ def find_manner(clause: str, lexicon: Lexicon, *, about_people: bool) -> Manner:
 
     `about_people` is true of handoffs, where "a colleague is looking at it" is no wait for an approval.
     """
-    if lexicon.has("unknowable", clause):
+    if _unknowable(clause, lexicon):
         return "unknowable"
     if not about_people:
         decided = _decision(clause, lexicon)
@@ -35,7 +35,7 @@ def find_manner(clause: str, lexicon: Lexicon, *, about_people: bool) -> Manner:
 
 def state_words(clause: str, lexicon: Lexicon) -> Manner | None:
     """The manner of a clause that names no deed itself ("…, it is still waiting for approval"), if it shows one."""
-    if lexicon.has("unknowable", clause):
+    if _unknowable(clause, lexicon):
         return "unknowable"
     decided = _decision(clause, lexicon)
     if decided:
@@ -45,10 +45,22 @@ def state_words(clause: str, lexicon: Lexicon) -> Manner | None:
     return None
 
 
+def _unknowable(clause: str, lexicon: Lexicon) -> bool:
+    """What lies in the bank's hands; a refund the bank sent back, or that is yet to come, we do know of."""
+    if any(lexicon.has(idea, clause) for idea in ("failed", "will")) or is_denied(clause, lexicon):
+        return False
+    return lexicon.has("unknowable", clause)
+
+
+def is_denied(clause: str, lexicon: Lexicon) -> bool:
+    """Whether the clause denies; "it won't be sent any more" is how one says that it was cancelled."""
+    return lexicon.has("negation", lexicon.one["positive"].sub(" ", clause))
+
+
 def _decision(clause: str, lexicon: Lexicon) -> Manner | None:
     if lexicon.has("waiting", clause):
         return "waiting"
-    negated = lexicon.has("negation", clause)
+    negated = is_denied(clause, lexicon)
     if lexicon.has("declined", clause):
         return "waiting" if negated and lexicon.has("not_yet", clause) else "declined"
     if lexicon.has("approved", clause):
@@ -62,7 +74,7 @@ def _decision(clause: str, lexicon: Lexicon) -> Manner | None:
 def _progress(clause: str, lexicon: Lexicon) -> Manner:
     if lexicon.has("unfinished", clause):
         return "pending"
-    if lexicon.has("negation", clause):
+    if is_denied(clause, lexicon):
         return "negated"
     finished = lexicon.one["perfect"].search(clause)
     ahead = lexicon.one["future"].search(clause)

@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 
 from agent.core.claims.facts import Kind
 from agent.core.claims.lexicon import Lexicon
-from agent.core.claims.manner import Manner, find_manner, state_words
+from agent.core.claims.manner import Manner, find_manner, is_denied, state_words
 from agent.core.claims.text import Prepared
 from agent.core.claims.topics import Topic, find_topics
-
 
 # "your request for a refund was declined" tells more than that there was a request
 _DECISIONS = ("waiting", "approved", "declined")
@@ -49,7 +48,8 @@ def read_sentence(prepared: Prepared, lexicon: Lexicon, context: Kind | None = N
 
     `context` is the kind the sentence before spoke of, so that "It is waiting for approval." has a subject.
     """
-    topics = tuple(find_topics(c, lexicon) for c in prepared.clauses)
+    parcels = [lexicon.has("parcel", c) or "ordx" in c for c in prepared.clauses]
+    topics = tuple(find_topics(c, lexicon, parcel_before=any(parcels[:i])) for i, c in enumerate(prepared.clauses))
     sentence = _Sentence(prepared.clauses, topics, prepared.asks, lexicon)
     readings: list[Reading] = []
     for index in range(len(sentence.clauses)):
@@ -58,7 +58,8 @@ def read_sentence(prepared: Prepared, lexicon: Lexicon, context: Kind | None = N
         if topics[index]:
             readings.extend(_read_clause(index, sentence))
         elif not _claims_nothing(index, sentence):
-            readings = _carry_on(sentence.clauses[index], readings, lexicon)
+            earlier = next((t[0].kinds for t in reversed(topics[:index]) if t), None)
+            readings = _carry_on(sentence.clauses[index], readings, earlier, lexicon)
     if not readings and not prepared.asks and not any(topics):
         readings = _read_bare(sentence, context)
     return readings
@@ -79,7 +80,7 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
         manner = find_manner(clause, lexicon, about_people="handoff" in topic.kinds)
         if not agreed and manner not in _DECISIONS and _only_wished(clause, topic, lexicon):
             continue
-        if agreed and "handoff" not in topic.kinds and not _already_firm(clause, manner, lexicon):
+        if agreed and "handoff" not in topic.kinds and not _already_firm(clause, lexicon):
             manner = "agreed"
         readings.append(
             Reading(
@@ -88,21 +89,26 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
                 clause,
                 assumed=not topic.strong and manner == "done",
                 status=topic.status,
-                negated=lexicon.has("negation", clause),
+                negated=is_denied(topic.rest if topic.status else clause, lexicon),
             )
         )
     return readings
 
 
-def _already_firm(clause: str, manner: Manner, lexicon: Lexicon) -> bool:
-    """ "Refunded after approval" is done; "will be refunded after approval" waits."""
-    return manner in ("approved", "declined", "unknowable") or (manner == "done" and lexicon.has("perfect", clause))
+def _already_firm(clause: str, lexicon: Lexicon) -> bool:
+    """Tell "refunded after approval" (done) from "will be refunded after approval" (waits)."""
+    rest = lexicon.one["agreed_condition"].sub(" ", clause)
+    manner = find_manner(rest, lexicon, about_people=False)
+    return manner in ("approved", "declined", "unknowable") or (manner == "done" and lexicon.has("perfect", rest))
 
 
 def _claims_nothing(index: int, sentence: _Sentence) -> bool:
     clause, lexicon = sentence.clauses[index], sentence.lexicon
     firm = lexicon.has("firm", clause)
     if any(lexicon.has(idea, clause) for idea in ("offer", "instruction")):
+        return True
+    supposed = lexicon.one["condition"].match(clause)
+    if supposed and (index == 0 or not firm or sentence.kindless(index - 1)):
         return True
     if lexicon.has("cannot", clause) and not firm:
         return True
@@ -130,11 +136,15 @@ def _only_wished(clause: str, topic: Topic, lexicon: Lexicon) -> bool:
     return wish is not None and wish.start() <= topic.start and not lexicon.has("perfect", clause[wish.end() :])
 
 
-def _carry_on(clause: str, readings: list[Reading], lexicon: Lexicon) -> list[Reading]:
+def _carry_on(
+    clause: str, readings: list[Reading], earlier: tuple[Kind, ...] | None, lexicon: Lexicon
+) -> list[Reading]:
     """A clause without a kind may say the state of the deed named before it."""
     manner = state_words(clause, lexicon)
-    if manner is None or not readings or readings[-1].kinds[0] in ("handoff", "order_status"):
+    if manner is None or not earlier or earlier[0] in ("handoff", "order_status"):
         return readings
+    if not readings:
+        return [Reading(earlier, manner, clause)]
     last = readings[-1]
     said = replace(last, manner=manner, clause=clause, assumed=False)
     if last.assumed:
@@ -155,13 +165,26 @@ def _read_bare(sentence: _Sentence, context: Kind | None) -> list[Reading]:
         manner = state_words(clause, lexicon)
         if lexicon.has("other_deed", clause) and not lexicon.has("negation", clause):
             readings.append(Reading(("unread",), "done", clause))
+        elif manner == "unknowable":
+            readings.append(Reading(("refund" if kind == "action" else kind,), manner, clause))
         elif manner in ("waiting", "approved", "declined") or (manner and lexicon.has("request", clause)):
             readings.append(Reading((kind,), manner, clause))
+        elif status := _bare_status(clause, lexicon):
+            readings.append(status)
         elif lexicon.has("sorted_out", clause):
             readings.append(Reading((kind,), "negated" if lexicon.has("negation", clause) else "done", clause))
         elif _strange_deed(clause, lexicon):
             readings.append(Reading(("action",), "done", clause))
     return readings
+
+
+def _bare_status(clause: str, lexicon: Lexicon) -> Reading | None:
+    """ "Delivered on Monday.": short enough, it can only be an order that is spoken of."""
+    topics = find_topics(clause, lexicon, parcel_before=True) if len(clause.split()) <= 7 else ()
+    if not topics or topics[0].status not in ("shipped", "delivered", "lost"):
+        return None
+    topic = topics[0]
+    return Reading(topic.kinds, "done", clause, status=topic.status, negated=is_denied(topic.rest, lexicon))
 
 
 def _strange_deed(clause: str, lexicon: Lexicon) -> bool:

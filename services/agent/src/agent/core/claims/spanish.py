@@ -2,7 +2,7 @@
 
 from agent.core.claims.lexicon import Source
 
-_MONEY = r"(?:dinero|amtx|importe|cantidad|monto|suma|pago|plata|fondos|lo que (?:has |ha )?pag\w+|lo pagado|euros|dólares|precio|coste|valor)"
+_MONEY = r"(?:dinero|amtx|lo que (?:te |le )?cost\w+|céntimo|importe|cantidad|monto|suma|pago|plata|fondos|lo que (?:has |ha )?pag\w+|lo pagado|euros|dólares|precio|coste|valor)"
 _CARD = r"(?:tarjeta|cuenta|banco|paypal|visa|mastercard|extracto|método de pago|medio de pago|monedero|bolsillo)"
 _CHANGED = (
     r"(?:cambi(?:ad[oa]s?|é|amos|aremos|aré|ó|o|ando|a|aron|ar(?:te|le|lo|la)?|ará)|actualiz\w+|modific\w+|correg\w+|corrig\w+|correct[oa]s?|rectific\w+|guardad\w+|guardamos|guardé|guarda\w*|"
@@ -45,6 +45,8 @@ SPANISH = Source(
     ),
     strong={
         "refund": (
+            r"en (?:tu|su) bolsillo",
+            r"de nuevo en (?:tu|su) poder",
             r"reembols(?:ad[oa]s?|é|amos|aremos|aré|aron|ó|ando|a(?:rán?)?|ar(?:te|le|les|os|lo|la)|aría\w*)",
             r"(?:te|le|les|os|se) (?:lo |la |los |las )?reembols\w+",
             r"(?:vamos|voy|va) a reembols\w+",
@@ -60,7 +62,7 @@ SPANISH = Source(
             r"reintegr(?:ad[oa]s?|amos|aremos|aré|é|ó|aron|ando|ar(?:te|le|les)|ará)",
             rf"(?:enviad\w+|enviamos|envié|enviaremos|mandad\w+|mandamos|mandé|transfer\w+|girad\w+|giramos|pagad\w+|pagarte|pagarle|pagamos|pagaremos|puest\w+|pusimos|hech\w+|emitid\w+|emitimos|remit\w+|tramit\w+|procesad\w+|procesamos|ordenad\w+|ordenamos|liberad\w+|depositad\w+|acredit\w+|dado|dimos|recuper\w+|recibir\w*|tendrás|tendrá|cobrar\w*|verás|verá|realizad\w+|efectuad\w+|lanzad\w+|aprobad\w+|tienes|tiene|retornad\w+) .. {_MONEY}",
             r"acredit(?:ad[oa]s?|amos|é|aremos|ó|ando)",
-            r"pagad[oa]s? (?:de vuelta|de regreso)",
+            r"pag(?:ad[oa]s?|amos|ué|aremos|aré|ó) (?:de vuelta|de regreso)",
             rf"(?:de vuelta|de regreso|otra vez|de nuevo) (?:a|en|hacia) (?:tu|su|la|el) {_CARD}",
             r"compensad[oa] .. amtx",
             r"(?:revertid\w+|revert\w+|anulad\w+|anulamos|anulé|cancelad\w+|retirad\w+|deshech\w+|retroced\w+|quitad\w+) .. (?:cargo|cobro|pago|adeudo|transacción)",
@@ -71,6 +73,7 @@ SPANISH = Source(
             r"(?:hech[oa]|hicimos|hice|realizad\w+|realizamos|emitid\w+|emitimos|enviad\w+|tramitad\w+|tramitando|tramitamos|procesad\w+|procesando|procesamos|cursad\w+|cursamos|aprobad\w+|aprobaron|rechazad\w+|denegad\w+|ejecutad\w+|efectuad\w+|ordenad\w+|lanzad\w+|pagarte|pagarle|pagad\w+|completad\w+|iniciad\w+|autorizad\w+|solicitad\w+|pedid[oa]|gestionad\w+|gestionando|concedid\w+|recibir\w+|dad[oa] salida) .. (?:reembolso|devolución|abono|reintegro)(?! (?:de el )?(?:paquete|artículo))",
         ),
         "cancel": (
+            r"pedido .. (?:en pie|sigue activo|se mantiene)",
             r"cancel(?:ad[oa]s?|é|amos|aremos|aré|ó|o|aron|ando|ar(?:lo|la|los|te|le)|arán?|a)",
             r"anul(?:ad[oa]s?|é|amos|aremos|aré|ó|o|aron|ando|ar(?:lo|la|los|te|le)|arán?|a)",
             r"(?:vamos|voy|va) a (?:cancelar|anular)",
@@ -83,6 +86,8 @@ SPANISH = Source(
             r"dejado sin efecto",
         ),
         "address_change": (
+            r"(?:llegará|irá|va|entregar\w*|enviar\w*|mandar\w*|sale|saldrá|lleg\w+|entreg\w+) .. (?:a|en) .. (?:calle|avenida|plaza|paseo|oficina|trabajo)",
+            rf"{_SHIP} .. dirección",
             rf"{_CHANGED} .. (?:dirección|domicilio|destino|señas)",
             rf"(?:dirección|domicilio|destino|señas) .. {_CHANGED}",
             r"redirig\w+",
@@ -101,12 +106,15 @@ SPANISH = Source(
             rf"(?:cread\w+|creamos|creé|creando|generad\w+|generamos|generé|generando|enviad\w+|enviamos|envié|envío|enviaré|enviaremos|enviando|mand\w+|adjunt\w+|emitid\w+|emitimos|hech\w+|prepar\w+|tienes|tiene|dejad\w+|dejamos|subid\w+|encontrar\w+|aquí está|aquí tienes|aquí va|descarg\w+|imprim\w+|ten(?:drás|drá)|recib\w+|llegad\w+|llegó|puest\w+|facilitad\w+|pasad\w+|usa|usar|creará|generar\w*|tramitad\w+|solicitad\w+|pedid\w+|crear\w*|pega|pegue|ver|verás|sacad\w+) .. {_LABEL}",
         ),
         "account_change": (
+            r"errata .. corregid\w+",
             rf"{_CHANGED} .. {_FIELD}",
             rf"{_FIELD} .. {_CHANGED}",
             r"nuev[oa] (?:teléfono|móvil|correo|e-?mail|nombre|número|apellido)",
             r"cambio de (?:teléfono|móvil|correo|e-?mail|nombre|número|datos|apellido)",
         ),
         "handoff": (
+            rf"{_PERSON} .. (?:\w+(?:ará|erá|irá|arán|erán|irán|drá|drán))(?! .* (?:aprob|decid))",
+            rf"{_PERSON} .. en ello",
             rf"(?:pasad\w+|pasamos|pasé|paso|pasando|pasaré|pasaremos|transfer\w+|deriv\w+|remitid\w+|remitimos|remito|envi\w+|mand\w+|conect\w+|comunic\w+|pong\w+|puest\w+|pondré|pondremos|avis\w+|inform\w+|escalad\w+|escal\w+|asign\w+|entreg\w+|dejad\w+|llev\w+|trasladad\w+|traslad\w+|dado|dando|doy|dimos|contactad\w+|hablado|pedid\w+|pedí|notific\w+|encarg\w+|involucr\w+|compartid\w+|elevad\w+|elevamos|llamad\w+|consultad\w+|tengo|tienes|cedid\w+|cedo|queda\w*) .. (?:a|al|con|en|de|por|hacia|para|un|una|nuestr\w+|mi|otr\w+) .. {_PERSON}",
             rf"(?:avisad\w+|avisé|avisamos|informad\w+|contactad\w+|implicad\w+) (?:a )?{_PERSON}",
             rf"{_PERSON} .. (?:contact\w+|llam\w+|escrib\w+|respond\w+|contest\w+|atend\w+|atiend\w+|ocup\w+|encarg\w+|revis\w+|mir\w+|estudi\w+|habl\w+|hará cargo|haciéndose cargo|tien\w+ (?:tu|su|el|ya|la)|tom\w+|lleva\w*|asum\w+|ayud\w+|avisad\w+|informad\w+|sabe\w*|manos|mesa|pantalla|pond\w+|seguir\w*|sigue|retom\w+|coger\w+|cogid\w+|recibid\w+|gestion\w+|trabaj\w+|investig\w+|al tanto|al corriente|resolver\w*|va a|dará|analiz\w+|asignad\w+|ve\w*)",
@@ -144,6 +152,7 @@ SPANISH = Source(
         "address_change": (r"dirección", r"domicilio"),
         "return_label": (_LABEL,),
         "account_change": (
+            r"(?:tu|su) (?:nombre|apellido|perfil|número|ficha)",
             r"(?:tus|sus|los) datos",
             r"(?:tu|su|el) (?:teléfono|móvil|correo|e-?mail|número de teléfono)",
         ),
@@ -272,10 +281,14 @@ SPANISH = Source(
         r"antes de (?:poder|hacer|que (?:pueda|podamos))",
     ),
     policy=(
+        r"^para (?:un|una|hacer un|tener) (?:reembolso|devolución|cancelación|etiqueta|cambio)",
         r"(?:normalmente|habitualmente|por lo general|en general|generalmente|suele|suelen|solemos|siempre|nuestra política|política de|cada pedido|todos los pedidos|por norma|condiciones|como norma|por regla)",
         r"(?:los|las|nuestr[oa]s|estos|todas las|todos los) (?:reembolsos|devoluciones|pedidos|etiquetas|cancelaciones|envíos|artículos|productos|clientes|compras|gastos|prendas|cambios de dirección|abonos|paquetes|tarjetas)(?! que te)",
         r"(?:pueden|puede|deben|debe|podrán|podrá) (?:ser|estar|\w+rse)",
         r"plazo",
+        r"de (?:lunes|martes) a \w+",
+        r"24 horas",
+        r"24/7",
         r"(?:tardan?|tarda|demoran?|dura)",
         r"(?:a partir de|más de|menos de|superiores? a|inferiores? a|hasta|desde|por encima de) amtx",
         r"(?:cuesta|cuestan|vale|valen|costará) (?:\w+ )?amtx",
@@ -306,7 +319,7 @@ SPANISH = Source(
         r"ya está",
     ),
     wish=(
-        r"(?:quieres|quiere|querías|quería|deseas|desea|pides|pide|pediste|pidió|solicitas|solicita|solicitabas|preguntas|pregunta|preguntabas|mencionas|menciona|comentas|comenta|dices|dice|necesitas|necesita|esperas|espera|esperabas|esperaba|te gustaría|le gustaría|buscas|has pedido|ha pedido|has solicitado|ha solicitado|te refieres|se refiere|has preguntado|ha preguntado|intentas|pretendes)(?! (?:la|una) (?:decisión|aprobación|autorización|confirmación|firma|visto))",
+        r"(?:quieres|quiere|querías|quería|deseas|desea|pides|pide|pediste|pidió|solicitas|solicita|solicitabas|preguntas|pregunta|preguntabas|mencionas|menciona|comentas|comenta|dices|dice|necesitas|necesita|esperas|(?<!te\s)(?<!le\s)espera|esperabas|esperaba|te gustaría|le gustaría|buscas|has pedido|ha pedido|has solicitado|ha solicitado|te refieres|se refiere|has preguntado|ha preguntado|intentas|pretendes)(?! (?:la|una) (?:decisión|aprobación|autorización|confirmación|firma|visto))",
         r"(?:tu|su) (?:pregunta|consulta|mensaje|solicitud|petición|duda|interés) (?:sobre|de|por|acerca|para|en)",
         r"(?:dudas?|preguntas?|información|más|detalles|ayuda) (?:sobre|acerca de|con)",
         r"(?:entiendo|comprendo|veo|leo|entendemos|comprendemos) que (?:quier|dese|pid|te gust|le gust|neces|esper|busc|prefier|solicit)\w+",
@@ -333,15 +346,36 @@ SPANISH = Source(
     agreed_condition=(
         r"(?:si|cuando|en cuanto|una vez|tan pronto como|después de|tras|hasta que|hasta|siempre que|a la espera de|a condición de|depende de|en caso de|con|previa|sin|mientras no|sujeto a|supeditad\w+ a|solo si|sólo si) .. (?:aprob\w+|aprueb\w+|aprobación|autoric\w+|autoriz\w+|visto bueno|acepta\w*|acepte\w*|decid\w+|firm\w+|dé (?:el|su) \w+|den (?:el|su) \w+|luz verde|conformidad|ok|de acuerdo|sí|valid\w+|permiso|decisión|revis\w+|acuerdo|consient\w+|libere|confirme (?:mi|nuestr|el respons|la respons|un compa)\w*)",
     ),
-    negation=(r"no", r"nada", r"ning[uú]n\w*", r"nunca", r"jamás", r"nadie", r"tampoco", r"ni", r"sin"),
+    negation=(
+        r"(?:sigue|continúa|va|yendo|aún|todavía) .. (?:antigua|anterior|vieja|misma|de siempre)",
+        r"sigue en pie",
+        r"se mantiene",
+        r"sigue activo",
+        r"(?:dirección|domicilio) (?:antigu[ao]|anterior) .. (?:sigue|todavía)",
+        r"no",
+        r"sin cambios",
+        r"intact[oa]s?",
+        r"sin \w+[aei]r",
+        r"igual que (?:antes|estaba\w*)",
+        r"nada",
+        r"ning[uú]n\w*",
+        r"nunca",
+        r"jamás",
+        r"nadie",
+        r"tampoco",
+        r"ni",
+    ),
     cannot=(
         r"no (?:puedo|podemos|puede|pueden|es posible|me es posible|nos es posible|está permitido|se puede|se pueden|podré|podremos|cabe|ha sido posible|se admite\w*|somos capaces|tengo forma|hay forma|hay manera)(?! ver)",
         r"imposible",
         r"ya no (?:es posible|se puede|podemos|puedo)",
         r"demasiado tarde",
         r"no cumple",
-        r"no pude",
-        r"no pudimos",
+    ),
+    positive=(
+        r"sin efecto",
+        r"ya no (?:sale|saldrá|se enviará|se envía|existe|va a salir|está activo|sigue|será enviado)",
+        r"no (?:saldrá|se enviará|va a salir)(?: ya)?",
     ),
     unfinished=(
         r"(?:no|sin) (?:\w+ ){0,3}(?:complet\w+|terminad\w+|finaliz\w+|confirm\w+|concluid\w+|cerrad\w+|firme|acab\w+|list[oa]|concluir|ultimad\w+|resuelt\w+|definitiv\w+)",
@@ -351,6 +385,7 @@ SPANISH = Source(
         r"queda (?:por )?(?:confirm|complet|termin|tramit|proces)\w+",
     ),
     waiting=(
+        rf"(?:decide|decidirá|decidan?|resuelve|resolverá|aprobar|autorizar) .. {_PERSON}",
         r"(?:esper\w+|pendientes?|a la espera|falta\w*|necesit\w+|requier\w+|precis\w+|sujet[oa]|depend\w+|a falta|queda|aguard\w+|hace falta|solicitad\w+|pedid\w+|enviad\w+ a|pasad\w+ a|supeditad\w+|sin|en manos de) .. (?:aprob\w+|aprueb\w+|autoriz\w+|autoric\w+|visto bueno|decisión|decid\w+|firm\w+|luz verde|conformidad|ok|validación|validar|validen?|valide|revisión|permiso|sí|consentimiento|beneplácito|dé el|dictamen|veredicto|respuesta de (?:mi|nuestr|el resp|la resp|un comp)\w*)",
         rf"{_PERSON} (?:\w+ ){{0,4}}(?:aprob\w+|aprueb\w+|decid\w+|revis\w+|estudi\w+|valor\w+|evalú\w+|evalu\w+|analiz\w+|examin\w+|autoric\w+|autoriz\w+|tiene que|tienen que|debe|deben|ha de|falta|dar\w*|sopes\w+|mir\w+|consider\w+|firm\w+|verific\w+|pronunci\w+)",
         r"en revisión",
@@ -417,19 +452,20 @@ SPANISH = Source(
         r"no (?:llegó|ha llegado) a",
     ),
     unknowable=(
-        rf"(?:llegad[oa]|llegó|llegaron|entrad[oa]|entró|aparecid[oa]|recibid[oa]|reflejad[oa]) (?:ya )?.. (?:banco|cuenta|extracto|tarjeta)",
+        r"(?:llegad[oa]|llegó|llegaron|entrad[oa]|entró|aparecid[oa]|recibid[oa]|reflejad[oa]) (?:ya )?.. (?:banco|cuenta|extracto|tarjeta)",
         r"(?:tu|su|el) banco (?:\w+ ){0,2}(?:ha|tiene|recibió|recibido|confirmó|abonó|apuntó|registró|contabilizó|sabe|acepta)",
         rf"(?:{_MONEY}|reembolso|devolución) (?:\w+ ){{0,3}}(?:ha llegado|han llegado|llegó|llegaron|está (?:ya )?(?:en|disponible en) (?:tu|su) (?:banco|cuenta|tarjeta))",
         r"(?:figura|aparece|consta|se ve|está apuntado|está|reflejado) (?:ya )?en (?:tu|su) (?:banco|cuenta bancaria|extracto)",
         r"ya (?:lo |la )?(?:has|ha) (?:recibido|cobrado)",
         r"ya (?:tienes|tiene) (?:\w+ ){0,2}en (?:tu|su) (?:banco|cuenta|tarjeta)",
-        r"te lo garantizo",
-        r"garantizad[oa]",
-        r"(?:te|le) (?:garantizo|garantizamos|prometo|prometemos)",
         r"recibido por (?:tu|su) banco",
         r"el banco (?:ya )?(?:te |le )?(?:lo |la )?ha",
     ),
     pending=(
+        r"(?:sigue|siguen) su curso",
+        r"en preparación",
+        r"preparándose",
+        r"en plen[oa]",
         r"en (?:proceso|curso|trámite|marcha|tramitación|ello|cola)",
         r"(?:está|están|estamos|estoy|sigue|siguen|seguimos|se está|se están|continúa) (?:\w+ )?(?!esperando|deseando|buscando|escribiendo|preguntando)\w+(?:ando|iendo|yendo|ándo\w+|iéndo\w+)",
         r"pendientes?",
@@ -455,7 +491,6 @@ SPANISH = Source(
         r"cursad[oa]",
         r"lanzad[oa]",
         r"ordenad[oa]",
-        r"registrad[oa]",
         r"en marcha",
     ),
     will=(r"será\w*", r"(?:va|vamos|voy|van) a", r"\w+(?:aré|aremos|eré|eremos|iré|iremos|ará|arán|erá|erán|irá|irán)"),
@@ -469,7 +504,7 @@ SPANISH = Source(
         r"antes de que",
         r"cuando",
         r"ahora mismo (?:te |le |lo |la |se )*(?:cancel|anul|reembols|devuelv|cambi|pas|cre|envi|abon|actualiz)\w+",
-        r"(?:^|te |le |lo |la |se |ahora |ya )(?:cancelo|anulo|reembolso|devuelvo|abono|cambio|actualizo|genero|creo|paso|transfiero|tramito|reembolsamos|devolvemos|abonamos|cancelamos|anulamos|ingresamos|pagamos)",
+        r"(?:^|te |le |lo |la |se |ahora |ya )(?:cancelo|anulo|reembolso|devuelvo|abono|cambio|actualizo|genero|creo|paso|transfiero|tramito|devolvemos|pongo|hago)",
         r"hasta que",
         r"próxim[oa]s?",
         r"previst[oa]",

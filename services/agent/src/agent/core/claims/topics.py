@@ -17,15 +17,17 @@ class Topic:
     strong: bool
     start: int
     status: str | None = None
+    rest: str = ""
 
 
-def find_topics(clause: str, lexicon: Lexicon) -> tuple[Topic, ...]:
-    """Topics of a normalised clause; verbs outrank bare nouns, and an order's whereabouts come after its deeds."""
-    found = _matches(clause, lexicon.strong)
-    if found:
-        found = _settle(clause, found, lexicon)
+def find_topics(clause: str, lexicon: Lexicon, *, parcel_before: bool = False) -> tuple[Topic, ...]:
+    """Topics of a normalised clause; verbs outrank bare nouns, and an order's whereabouts come after its deeds.
+
+    `parcel_before` says that the sentence already spoke of an order, so that "it had left" has a subject.
+    """
+    found = _settle(clause, _matches(clause, lexicon.strong), lexicon)
     if "handoff" not in found and "cancel" not in found and "address_change" not in found:
-        status = _status(clause, lexicon)
+        status = _status(clause, lexicon, parcel_before=parcel_before)
         if (
             status
             and not ({"return_label", "account_change"} & found.keys())
@@ -34,10 +36,14 @@ def find_topics(clause: str, lexicon: Lexicon) -> tuple[Topic, ...]:
             return (status,)
     strong = bool(found)
     named = {k: m for k, m in _matches(clause, lexicon.weak).items() if k != "handoff"}
-    if not found or (found.keys() == {"handoff"} and named and lexicon.has("waiting", clause)):
+    if not found or (found.keys() == {"handoff"} and named and _is_decided(clause, lexicon)):
         # "my manager is studying your refund request" tells of the refund, not of a person taking over
         found = _settle(clause, named or _matches(clause, lexicon.weak), lexicon)
     return tuple(Topic(_alternatives(kind, clause, lexicon), strong, m.start()) for kind, m in found.items())
+
+
+def _is_decided(clause: str, lexicon: Lexicon) -> bool:
+    return any(lexicon.has(idea, clause) for idea in ("waiting", "approved", "declined"))
 
 
 def _matches(clause: str, patterns: dict[str, re.Pattern[str]]) -> dict[Kind, re.Match[str]]:
@@ -57,8 +63,12 @@ def _settle(clause: str, found: dict[Kind, re.Match[str]], lexicon: Lexicon) -> 
     if "return_label" in kept:
         kept.pop("refund", None)
         kept.pop("address_change", None)
+        kept.pop("account_change", None)
     if "account_change" in kept and "address_change" in kept:
         del kept["address_change" if _is_account(clause, lexicon) else "account_change"]
+    if "account_change" in kept and re.search(r"amtx\d", clause):
+        # "24.00 to your account" moves money, no account data
+        del kept["account_change"]
     if "address_change" in kept or "account_change" in kept:
         kept.pop("refund", None)
     if "refund" in kept and "cancel" in kept and not re.search(r"ordx\d", clause) and not lexicon.has("parcel", clause):
@@ -86,12 +96,13 @@ def _about_money(clause: str, found: dict[Kind, re.Match[str]], lexicon: Lexicon
     return "refund" in found or bool(lexicon.weak["refund"].search(clause))
 
 
-def _status(clause: str, lexicon: Lexicon) -> Topic | None:
-    subject = lexicon.has("parcel", clause) or re.search(r"ordx\d", clause)
+def _status(clause: str, lexicon: Lexicon, *, parcel_before: bool) -> Topic | None:
+    subject = parcel_before or lexicon.has("parcel", clause) or re.search(r"ordx\d", clause)
     if not subject:
         return None
     for status in ("lost", "delivered", "shipped", "processing"):
         match = lexicon.statuses[status].search(clause)
         if match:
-            return Topic(("order_status",), strong=True, start=match.start(), status=status)
+            rest = f"{clause[: match.start()]} {clause[match.end() :]}"
+            return Topic(("order_status",), strong=True, start=match.start(), status=status, rest=rest)
     return None

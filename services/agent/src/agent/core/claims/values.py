@@ -34,7 +34,7 @@ _REFERENCE = re.compile(
 _REFERENCE_WORD = re.compile(
     r"(?<!\w)(?P<word>reference|ref\.?|referencia|référence|réf\.?|referenz|referenznummer|aktenzeichen|vorgangsnummer|"
     r"ticketnummer|fallnummer|ticket|case)(?!\w)(?:\s+(?:number|no\.?|nr\.?|nummer|número|numéro|n°|nº|code))?"
-    r"(?:\s+(?:is|es|est|lautet|ist))?\s*[:#]?\s*(?P<code>[A-Za-z]*[-_]?\d[\w-]*)",
+    r"(?:\s+(?:is|es|est|lautet|ist))?\s*[:#]?\s*(?P<code>(?!(?:refx|amtx|ordx|linx)\d)[A-Za-z]*[-_]?\d[\w-]*)",
     re.IGNORECASE,
 )
 _LINE = re.compile(r"(?<![\w-])L\d{1,3}(?![\w-])")
