@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 
 from sandbox.core.personas.reading import fold
@@ -37,32 +38,37 @@ def passages_in(conversation: Conversation) -> list[Passage]:
     return [passage for passage in found if passage.text]
 
 
+def answers_only(conversation: Conversation) -> bool:
+    """Say whether the model is asked to answer from passages and nothing else."""
+    return not conversation.tools and any(_PASSAGE.search(text) for text in (conversation.system, *conversation.notes))
+
+
 def answer(question: str, passages: list[Passage]) -> str | None:
-    """Return up to two sentences and a citation, or None when the passages don't cover the question."""
+    """Return up to two sentences, each with its citation, or None when the passages don't cover the question."""
     asked = _stems(question)
-    if not asked:
+    if not asked or not passages:
         return None
-    rare = {stem: 1 / (1 + sum(stem in _stems(f"{p.title} {p.text}") for p in passages)) for stem in asked}
-    scored = [
-        (sum(rare[stem] for stem in asked & _stems(f"{p.title} {p.text}")), -i, p) for i, p in enumerate(passages)
-    ]
-    _, _, best = max(scored)
-    shared = asked & _stems(f"{best.title} {best.text}")
-    if len(shared) < min(2, len(asked)):
+    stems = [_stems(f"{passage.title} {passage.text}") for passage in passages]
+    weight = {stem: 1 / (1 + sum(stem in held for held in stems)) for stem in asked}
+    place = max(range(len(passages)), key=lambda n: (sum(weight[stem] for stem in asked & stems[n]), -n))
+    if len(asked & stems[place]) < min(2, len(asked)):
         return None
-    sentences = [part.strip(" #*-") for part in _SENTENCE_END.split(best.text) if len(part.strip(" #*-")) > 15]
-    if not sentences:
-        return None
-    ranked = sorted(range(len(sentences)), key=lambda i: (-sum(rare[s] for s in asked & _stems(sentences[i])), i))
-    kept = [sentences[i] for i in sorted(ranked[:2])]
-    return (
-        " ".join(f"{part.rstrip('.')}." if part[-1] not in ".!?" else part for part in kept) + f" [{best.article_id}]"
-    )
+    sentences = _sentences(passages[place].text)
+    ranked = sorted(range(len(sentences)), key=lambda n: (-sum(weight[s] for s in asked & _stems(sentences[n])), n))
+    kept = [sentences[n] for n in sorted(ranked[:2])]
+    return " ".join(f"{part[:-1]} [{passages[place].article_id}]{part[-1]}" for part in kept) or None
+
+
+def _sentences(text: str) -> list[str]:
+    parts = [part.strip(" #*-") for part in _SENTENCE_END.split(text)]
+    # Headings end in no full stop; they are no sentences of an answer.
+    return [part for part in parts if len(part) > 15 and part[-1] in ".!?"]
 
 
 def _fenced(attributes: str, body: str) -> Passage:
     named = {name.lower(): value for name, value in _ATTRIBUTE.findall(attributes)}
-    return Passage(named.get("article_id") or named.get("id", ""), named.get("title", ""), body.strip())
+    article_id = named.get("article_id") or named.get("id", "")
+    return Passage(unescape(article_id), unescape(named.get("title", "")), unescape(body.strip()))
 
 
 def _fenced_in(text: str) -> list[Passage]:

@@ -26,6 +26,8 @@ _TO_PERSON = frozenset({"handoff", "failed", "rejected"})
 def helpful(conversation: Conversation) -> Turn:
     """Return the next step towards what the customer wants, or the reply."""
     reading = read(conversation)
+    if grounded.answers_only(conversation):
+        return _question(conversation, reading)
     if conversation.result_of("hand_to_person") is not None:
         return Turn(_report(conversation, reading, say(reading.language, "passed")))
     written = [result for result in conversation.results if result.tool in _KINDS]
@@ -118,9 +120,14 @@ def _question(conversation: Conversation, reading: Reading) -> Turn:
     searched = conversation.result_of("search_help_center")
     if searched is None and conversation.tool("search_help_center"):
         return _call(ToolUse("search_help_center", {"query": conversation.last[:300]}))
-    passages = grounded.passages_in(conversation)
-    answer = grounded.answer(conversation.last, passages) if passages else None
-    return Turn(answer or say(reading.language, "uncovered"))
+    answer = grounded.answer(conversation.last, grounded.passages_in(conversation))
+    return Turn(answer or _uncovered(conversation, reading))
+
+
+def _uncovered(conversation: Conversation, reading: Reading) -> str:
+    """Say that nothing was found; word for word as the instructions want it, where they name a word for that."""
+    told = re.search(r"write exactly (\w+)", conversation.system)
+    return told.group(1) if told else say(reading.language, "uncovered")
 
 
 def _to_person(conversation: Conversation, reading: Reading) -> Turn:
