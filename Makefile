@@ -5,7 +5,7 @@ SHELL := bash
 PY := .venv/bin/python
 # Tests and measurements never spend a real provider's money by accident.
 OFFLINE := $(if $(filter 1,$(REAL_MODEL)),,env -u ANTHROPIC_API_KEY -u ANTHROPIC_BASE_URL -u ANTHROPIC_AUTH_TOKEN -u OPENAI_API_KEY -u OPENAI_BASE_URL)
-SOURCES := libs services sandbox stack tests conftest.py
+SOURCES := libs services sandbox stack bench tests conftest.py
 TTL := $(if $(TTL_S),--ttl-s=$(TTL_S))
 
 .PHONY: help
@@ -56,11 +56,15 @@ test: setup ## run every test on real Kafka, PostgreSQL and Redis (ARGS= goes to
 test-slow: setup ## run the long lanes as well
 	@$(OFFLINE) $(PY) -m pytest -q -m slow --timeout 1800 $(ARGS)
 
+.PHONY: bench
+bench: setup ## measure the product beside floors of bare libraries, in one run (SECONDS_EACH=30)
+	@$(OFFLINE) $(PY) -m bench --seconds $(or $(SECONDS_EACH),30)
+
 .PHONY: check
 check: setup ## lint, types and house rules; needs no server
 	@$(PY) -m ruff check $(SOURCES)
 	@$(PY) -m ruff format --check $(SOURCES)
-	@$(PY) -m mypy libs/*/src services/*/src sandbox/src stack/src conftest.py
+	@$(PY) -m mypy libs/*/src services/*/src sandbox/src stack/src bench conftest.py
 	@$(PY) -m pytest -q tests/architecture
 
 .PHONY: format

@@ -13,8 +13,8 @@ STAFF_ISSUER = "https://staff.sandbox.local"
 SERVICE_AUDIENCE = "toolgateway.service"
 CUSTOMER_TTL_S = 8 * 3600.0
 STAFF_TTL_S = 3600.0
-SERVICE_TTL_S = 300.0
-SESSION_TTL_S = 600.0
+SERVICE_TTL_S = 3600.0  # an outside program holds one for its whole run; services renew their own every few minutes
+SESSION_TTL_S = 3600.0
 APPROVER_CEILING = Decimal("500.00")
 
 
