@@ -1,0 +1,1 @@
+"""Finding what the help center says, and checking that an answer says nothing else."""
