@@ -32,7 +32,7 @@ _BY_STATUS: dict[Language, dict[str, str]] = {
     },
     "de": {
         "succeeded": "{what} ist erledigt.",
-        "pending": "{what} wird bearbeitet.",
+        "pending": "{what} ist in Bearbeitung.",
         "awaiting_approval": "{what} wartet auf die Freigabe durch einen Kollegen.",
         "rejected": "{what} wurde abgelehnt.",
         "failed": "{what} hat nicht geklappt.",
