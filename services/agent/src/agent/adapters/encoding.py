@@ -1,6 +1,7 @@
 """Sentence vectors: the multilingual encoder, and the help center's vectors kept in a file for a quick start-up."""
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -27,6 +28,8 @@ def load_encoder() -> Encoder | None:
         return None
     # More threads than one make a short text a hundred times slower on a small machine.
     model = USE(threads=1)
+    # Its weights are read at the first text; better now than in a customer's first question.
+    model.encode(["ready"])
 
     def encode(texts: Sequence[str]) -> Vectors:
         return _unit(np.asarray(model.encode(list(texts)), dtype=np.float32))
@@ -49,6 +52,26 @@ class StoredVectors:
 
     def holds(self, text: str) -> bool:
         return _key(text) in self._known
+
+
+class Remembered:
+    """Vectors of the questions asked lately; `warm` encodes many at once, which costs a third of one by one."""
+
+    def __init__(self, encoder: Encoder, kept: int = 2_000) -> None:
+        self._encoder, self._kept = encoder, kept
+        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
+
+    def of(self, text: str) -> Vectors:
+        self.warm([text])
+        self._vectors.move_to_end(text)
+        return self._vectors[text]
+
+    def warm(self, texts: Sequence[str]) -> None:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if missing:
+            self._vectors.update(zip(missing, self._encoder(missing), strict=True))
+        while len(self._vectors) > max(self._kept, len(texts)):
+            self._vectors.popitem(last=False)
 
 
 def artefact() -> Path:

@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.adapters.encoding import Encoder, StoredVectors, Vectors, load_encoder
+from agent.adapters.encoding import Encoder, Remembered, StoredVectors, Vectors, load_encoder
 from agent.core.retrieval.articles import Article, BadArticle, parse_article
 from agent.core.retrieval.fusion import Weights, fuse
 from agent.core.retrieval.lexical import LexicalIndex
 from agent.core.retrieval.passages import Passage, Retrieval, ScoredSection, rank
 from agent.core.retrieval.terms import terms
 
+# What a question is about stands in its first sentences; the encoder's cost grows with length.
+_READ_UP_TO = 1_000
 _FALLBACK_LANGUAGE = "en"
 
 
@@ -55,13 +56,18 @@ class SearchIndex:
     ) -> None:
         self._weights = weights or Weights()
         self._foreign = encoder(not_covered) if encoder and not_covered else None
-        self._encode = lru_cache(maxsize=2_000)(lambda text: encoder([text])[0]) if encoder else None
+        self._questions = Remembered(encoder) if encoder else None
         languages = sorted({a.language for a in articles})
         self._shelves = {name: _shelf(name, [a for a in articles if a.language == name], encoder) for name in languages}
 
+    def expect(self, questions: Sequence[str]) -> None:
+        """Prepare for several searches at once; answers are the same without, only later."""
+        if self._questions:
+            self._questions.warm([question[:_READ_UP_TO] for question in questions if question.strip()])
+
     def search(self, question: str, language: str, k: int = 4) -> Retrieval:
         """The `k` best articles for `question` (any text) and whether they are near enough to answer from."""
-        vector = self._encode(question[:1_000]) if self._encode else None
+        vector = self._questions.of(question[:_READ_UP_TO]) if self._questions else None
         own = self._shelves.get(language) or self._shelves.get(_FALLBACK_LANGUAGE)
         if own is None or not question.strip():
             return Retrieval((), answerable=False)

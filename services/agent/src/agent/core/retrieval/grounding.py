@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.core.retrieval.passages import Passage
-from agent.core.retrieval.quantities import covered, quantities
+from agent.core.retrieval.quantities import Quantity, covered, quantities
 
 _CITATION = re.compile(r"\[([a-z0-9][a-z0-9._-]{1,80})\]", re.IGNORECASE)
 _LIKE_AN_ID = 100_000
@@ -35,7 +35,7 @@ def check_grounding(answer: str, passages: Sequence[Passage], question: str = ""
     urls = {passage.url for passage in passages}
     prose = _CITATION.sub(" ", answer)
     problems += [f"link: {link}" for link in _LINK.findall(prose) if link.rstrip(".,;:!?") not in urls]
-    known = {(unit, value) for unit, value in quantities(question) if not unit and value >= _LIKE_AN_ID}
+    known: set[Quantity] = {q for q in quantities(question) if not q[0] and q[1] >= _LIKE_AN_ID}
     for passage in passages:
         known |= set(quantities(f"{passage.title}\n{passage.text}"))
     figures = quantities(_without_list_numbers(_LINK.sub(" ", prose)))
