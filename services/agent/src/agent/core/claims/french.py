@@ -1,22 +1,7 @@
-"""French words for deeds, their states, and for all that is no claim; elisions are spelled out before matching."""
+"""French words for manners: done, running, waiting, denied, promised, and for all that is no claim."""
 
+from agent.core.claims.french_deeds import CARD, MONEY, PERSON, SHIP, STATUSES, STRONG, WEAK
 from agent.core.claims.lexicon import Source
-
-_MONEY = r"(?:argent|amtx|centime|prix de|montant|somme|paiement|fonds|prix|ce que vous avez payé|euros|achat|solde|virement)"
-_CARD = r"(?:carte|compte|banque|paypal|relevé|moyen de paiement|visa|portefeuille|poche)"
-_CHANGED = (
-    r"(?:affich\w+|répar\w+|chang(?:é|ée|és|ées|eons|erons|erai|e|er)|modifi\w+|mis(?:e|es)? à jour|mettons à jour|mettrai à jour|à jour|corrig\w+|enregistr\w+|remplac\w+|rectifi\w+|actualis\w+|ajust\w+|sauvegard\w+|"
-    r"not(?:é|ée|ées)|ajout\w+|saisi\w*|inscri\w+|renseign\w+|pris(?:e)? en compte|figure\w*|apparaît|est désormais|est maintenant|sont désormais|en place|valid\w+|confirm\w+|en cours|traitement|attente|actif|active|effecti\w+|fait\w*|bascul\w+|"
-    r"retouch\w+|mis\w*|remis\w*|complét\w+|intégr\w+|appliqu\w+|prête?|correcte?|bon|bonne|est bien|sont bien|manque|reste|refus\w+|accept\w+|approuv\w+|demand\w+|échang\w+|port\w+)"
-)
-_PERSON = (
-    r"(?:collègues?|conseill(?:er|ère|ers|ères)|équipes?|spécialistes?|personne|humain\w*|agent\w*|service|département|superviseu[rs]e?|responsables?|manager|quelqu'un|experts?|expertes?|supérieure?|"
-    r"cheffe?|interlocut\w+|gestionnaires?|technicien\w*|direction|représentant\w*|opérat\w+|chargée? de clientèle|encadrant\w*|hiérarchie|confrères?|membre)"
-)
-_SHIP = r"(?:commande|colis|achat|envoi|ordx|paquet|livraison|expédition|marchandise)"
-_CARRIER = r"(?:transporteur|livreur|chronopost|colissimo|la poste|dhl|ups|dpd|gls|coursier|messagerie|mondial relay)"
-_LABEL = r"(?:étiquettes?|bon de retour|bordereau|qr code|code qr|vignette|bon d'envoi|bon de envoi|autocollant)"
-_FIELD = r"(?:téléphone|portable|mobile|numéro|e-?mail|mail|courriel|adresse e-?mail|nom|prénom|coordonnées|compte|profil|fiche|données|informations|infos)"
 
 FRENCH = Source(
     code="fr",
@@ -49,162 +34,10 @@ FRENCH = Source(
     stopwords=frozenset(
         "le la les de des du et un une votre vous nous je est a ont avons ai pour dans sur que qui ce cette ne pas au aux en il elle sera été mon ma l d".split()
     ),
-    strong={
-        "refund": (
-            r"(?:vous|te|lui) (?:ai|avons|a|avez|as|a-t-on) (?:\w+ )?(?:rendu\w*|revers\w+|restitu\w+|recrédit\w+)",
-            r"(?:de nouveau|revenu\w*|retour) (?:chez|à|dans) (?:vous|votre poche)",
-            r"êtes rembours\w+",
-            r"rembours(?:é|ée|és|ées|ons|erons|erai|era|e|er|ez|ant|eront|ai|âmes)",
-            r"(?:re)?crédit(?:é|ée|és|ées|ons|erons|erai|era|er|ant)",
-            r"crédite",
-            r"restitu(?:é|ée|és|ées|ons|erons|erai|era|er)",
-            r"rétroc\w+",
-            r"(?:je|nous) .. vir(?:ons|erons|erai|e)",
-            r"vir(?:é|ée|és|ées)",
-            rf"(?:rend(?:u|ue|us|ons|rons|rai)?|revers\w+|renvoy\w+|envoy\w+|renvoi\w+|retourn\w+|transf\w+|vers(?:é|ée|és|ons|erons|erai|era|er)|pay(?:é|ons|erons|er)|émis\w*|effectu\w+|remis\w*|ordonn\w+|déclench\w+|lanc\w+|accord\w+|fait|libér\w+|régl\w+|procéd\w+|pass(?:é|ée)|récupér\w+|recevrez|recevras|retrouv\w+|toucher\w+|verrez|verras|traité\w*|avez|as) .. {_MONEY}",
-            rf"{_MONEY} .. (?:remboursé\w*|rendu\w*|revers\w+|renvoy\w+|retourn\w+|restitu\w+|revien\w+|reven\w+|retour|en route|en chemin|parti\w*|partis|envoy\w+|crédit\w+|vers(?:é|ée|és)|transf\w+|viré\w*|libér\w+|récup\w+|de nouveau|repart\w*|arriv\w+|émis\w*|retrouv\w+|apparaî\w+|recev\w+|parvien\w+|chez vous|à vous|traité\w*|effectué\w*|en cours|figur\w+)",
-            rf"(?:revenu\w*|reven\w+|retour|retourné\w*|reparti\w*) (?:\w+ )?(?:sur|vers|à|dans) (?:votre|ta|la|le|ton) {_CARD}",
-            r"(?:annul\w+|contre-?pass\w+|extourn\w+|invers\w+|retir\w+|lev\w+) .. (?:débit|prélèvement|paiement|transaction|charge|facturation)",
-            r"(?:débit|prélèvement|transaction|facturation) .. (?:annul\w+|contre-?pass\w+|extourn\w+|invers\w+|retir\w+)",
-            r"remboursement .. (?:fait|effectué\w*|émis|envoyé|parti|traité|traitement|terminé|validé|valid\w+|approuvé|approuv\w+|refusé|refus\w+|rejeté|rejet\w+|accordé|en cours|route|chemin|attente|passé|exécuté|lancé|confirmé|échoué|initié|enregistré|arrivé|demandé|accept\w+|versé|viré|ordonné|déclenché|réalisé|bouclé|réglé|complet|enclenché|finalisé|eu lieu|abouti|crédité|parvien\w+|en train|programmé|autoris\w+)",
-            r"(?:fait|effectué|émis|envoyé|traité|validé|approuvé|refusé|rejeté|accordé|lancé|exécuté|initié|confirmé|enregistré|demandé|procédé|procédons|déclenché|ordonné|autorisé|réalisé|traitons|lançons|effectuons|passé|recevrez|recevoir|obtenu|finalisé|programmé|enclenché|accepté|bouclé) .. remboursement",
-        ),
-        "cancel": (
-            rf"{_SHIP} .. existe plus",
-            r"commande .. (?:maintenue|toujours active|conservée)",
-            r"annul(?:é|ée|és|ées|ons|erons|erai|era|e|er|ai|ez|ant|eront)",
-            r"résili\w+",
-            rf"(?:stopp\w+|arrêt\w+|retir\w+|supprim\w+|bloqu\w+|intercept\w+|interromp\w+|effac\w+|suspend\w+|ray(?:é|ée|ons)|mis fin|mettons fin|abandonn\w+|enlev\w+|révoqu\w+|défai\w+|sorti\w*|fait sauter|déprogramm\w+|clôtur\w+) .. {_SHIP}",
-            rf"{_SHIP} .. (?:stopp\w+|arrêt\w+|retiré\w*|supprim\w+|bloqué\w*|intercept\w+|interrompu\w*|effac\w+|rayée?\w*|abandonn\w+|ne partira (?:pas|plus)|ne sera (?:pas|plus) (?:expédi|envoy|livr)\w+|ne part plus|tombée? à l'eau|plus active|plus d'actualité|passée à la trappe|déprogramm\w+|clôtur\w+|à la poubelle|caduque|révoqu\w+)",
-            r"annulation .. (?:faite|effectuée|enregistrée|traitée|traitement|terminée|validée?|confirmée|en cours|attente|approuv\w+|refus\w+|rejet\w+|accept\w+|demandée|passée|prise|effective|réalisée|lancée|échou\w+|aboutie?|bouclée|définitive|exécutée)",
-            r"(?:fait|effectué|enregistré|traité|validé|confirmé|demandé|approuvé|refusé|procédé|lancé|réalisé|pris|traitons|effectuons) .. annulation",
-        ),
-        "address_change": (
-            r"(?:livr\w+|envoy\w+|part\w*|arriv\w+|expédi\w+|va|ira) .. (?:au|à|à la|chez) .. (?:rue|avenue|boulevard|place|bureau|chemin)",
-            rf"{_SHIP} .. ancienne adresse",
-            rf"{_CHANGED} .. (?:adresse|destination|domicile|lieu de livraison)",
-            rf"(?:adresse|destination|domicile|lieu de livraison) .. {_CHANGED}",
-            r"redirig\w+",
-            r"réachemin\w+",
-            r"dérout\w+",
-            r"réexpédi\w+",
-            r"réorient\w+",
-            r"dévi(?:é|ée|ons)",
-            r"(?:part\w*|va|ira|envoy\w+|expédi\w+|livr\w+|arriv\w+|achemin\w+|adress\w+|file|route) .. (?:nouvelle|bonne|autre|nouveau) (?:adresse|destination|domicile|lieu)",
-            r"nouvelle (?:adresse|destination)",
-            r"nouveau (?:domicile|lieu)",
-            r"(?:changement|modification) .. (?:adresse|destination)",
-        ),
-        "return_label": (
-            rf"{_LABEL} .. (?:prête?s?|créée?s?|générée?s?|envoyée?s?|jointe?s?|émise?s?|faite?s?|disponibles?|attend\w*|dans votre|dans ta|dans vos|route|imprim\w+|préparée?s?|ici|voici|est|sont|téléchar\w+|en cours|chemin|arriv\w+|parvien\w+|éditée?s?|déposée?s?|transmise?s?|traitement|validée?s?|refus\w+|sera|partie|vous|te|accept\w+|approuv\w+|manque\w*)",
-            rf"(?:créé\w*|créons|crée|créer\w*|généré\w*|générons|génère|générer\w*|envoyé\w*|envoyons|envoie|enverr\w+|joint\w*|émis\w*|fait|préparé\w*|préparons|prépare|voici|trouver\w+|télécharg\w+|imprim\w+|avez|as|déposé\w*|mis\w*|recevoir|recevrez|reçu\w*|édité\w*|éditons|transmis\w*|transmettons|ajouté\w*|glissé\w*|utilis\w+|collez|demandé\w*|fourni\w*|établi\w*|sorti\w*|adressé\w*|il y a|commandé\w*|vous attend) .. {_LABEL}",
-        ),
-        "account_change": (
-            rf"{_CHANGED} .. {_FIELD}",
-            rf"{_FIELD} .. {_CHANGED}",
-            r"(?:nouveau|nouvelle) (?:numéro|téléphone|e-?mail|mail|courriel|nom|prénom|portable|adresse e-?mail|adresse mail)",
-            r"(?:changement|modification) .. (?:numéro|téléphone|e-?mail|mail|nom|coordonnées)",
-        ),
-        "handoff": (
-            rf"{_PERSON} .. (?:\w+(?:era|ira|dra|eront|iront|dront|vra|rra))(?! .* (?:approuv|décid))",
-            rf"(?:transmis\w*|transmet\w*|transmett\w+|pass(?:é|ée|és|ons|e|erai|erons|er)|transf\w+|confi\w+|envoy\w+|escalad\w+|remont\w+|mis\w*|mets|mettons|mettrai|orient\w+|redirig\w+|dirig\w+|soumis\w*|soumet\w*|remis\w*|remets|adress\w+|prévenu\w*|préviens|prévenons|averti\w*|alert\w+|inform\w+|contact\w+|demand\w+|saisi\w*|sollicit\w+|impliqu\w+|signal\w+|attribu\w+|assign\w+|briefé\w*|parlé|appel\w+|donn\w+|entre les mains|connect\w+|relié\w*|relay\w+|rattach\w+|partag\w+|laiss\w+|place|aiguill\w+|port\w+) .. {_PERSON}",
-            rf"{_PERSON} .. (?:contact\w+|appel\w+|écri\w+|répond\w+|recontact\w+|rappel\w+|occup\w+|charge|regard\w+|étudi\w+|examin\w+|suivr\w+|suit|suivent|prévenu\w*|averti\w*|informé\w*|alert\w+|saisi\w*|s'en|mains|bureau|écran\w*|dossier|traite\w*|prend\w*|pris\w*|aid\w+|revien\w+|rejoin\w+|sait|connaît|lit|travaill\w+|penche\w*|reprend\w*|repris\w*|gère\w*|gérer\w*|tient|au courant|enquêt\w+|va vous|va te|attribu\w+|assigné\w*|parl\w+|votre demande|joindr\w+|poursui\w+|relais|sur le coup)",
-            rf"(?:entre les mains|sur le bureau|chez|auprès|à l'attention|à le attention|dans la file) .. {_PERSON}",
-            rf"(?:avec|chez) (?:un|une|notre|mon|ma) {_PERSON}$",
-            r"escalad\w+",
-            r"escal(?:é|ée|ons)",
-            r"(?:ouvert\w*|ouvrons|ouvre|ouvrir\w*|créé\w*|créons|crée|enregistré\w*|déposé\w*|dépose|déposons|lancé\w*|lançons|lance|engagé\w*|fait|émis\w*|initié\w*|envoyé\w*|demandé\w*|constitué\w*|monté\w*|diligent\w+|entamé\w*) .. (?:tickets?|dossier|réclamation|enquête|plainte|incident|recherche|signalement|litige)",
-            r"(?:tickets?|dossier|réclamation|enquête|incident|recherche|signalement) .. (?:ouvert\w*|créé\w*|enregistré\w*|en cours|lancé\w*|déposé\w*|transmis\w*|escaladé\w*|attribué\w*|mains|engagé\w*|est suivi|numéro)",
-            rf"(?:contact\w+|interrog\w+|demand\w+|relanc\w+|saisi\w*|appel\w+|écri\w+|alert\w+|sollicit\w+|réclam\w+|questionn\w+|averti\w*|signal\w+|enquête) .. {_CARRIER}",
-            rf"{_CARRIER} .. (?:recherch\w+|enquêt\w+|cherch\w+|vérifi\w+|été saisi|été contact\w+|été alert\w+|mène|localis\w+)",
-            r"(?:on|nous) (?:va |allons )?(?:vous |te )(?:rappeler\w*|recontacter\w*|contacter\w*|rappellera|recontactera|rappelle|recontacte)",
-            r"vous (?:êtes|serez) (?:mis|recontact|rappel|transf|contact|en relation|dans la file)\w*",
-            r"mis\w* en relation",
-            r"prise? en charge par",
-        ),
-    },
-    weak={
-        "refund": (
-            r"remboursements?",
-            r"(?:votre|ton|le|de le) argent",
-            r"amtx",
-            r"virement",
-            r"avoir(?= de amtx)",
-            r"la somme",
-            r"le montant",
-        ),
-        "cancel": (r"annulation", r"annuler"),
-        "address_change": (r"adresse", r"changement de adresse"),
-        "return_label": (_LABEL,),
-        "account_change": (
-            r"votre (?:nom|prénom|profil|numéro|fiche)",
-            r"(?:vos|tes|les) (?:coordonnées|données|informations)",
-            r"(?:votre|ton|le) (?:numéro de téléphone|téléphone|e-?mail|mail|courriel|portable)",
-        ),
-        "handoff": (r"tickets?", r"réclamation", r"enquête"),
-    },
-    statuses={
-        "shipped": (
-            r"expédiée?s?",
-            r"envoyée?s?",
-            r"parti(?:e|s|es)?",
-            r"est parti\w*",
-            r"en route",
-            r"en chemin",
-            r"en transit",
-            r"en cours de (?:livraison|acheminement|transport)",
-            r"en livraison",
-            r"remise? (?:à|au) .. \w+",
-            r"confiée? (?:à|au) .. \w+",
-            r"pris\w* en charge par .. \w+",
-            r"quitté .. \w+",
-            r"chez le (?:transporteur|livreur)",
-            r"(?:entre|dans) les mains .. (?:transporteur|livreur|coursier)",
-            r"voyage",
-            r"récupérée? par",
-            r"postée?",
-            r"en tournée",
-            r"sur la route",
-            r"achemin\w+",
-            r"(?:transporteur|livreur|coursier|la poste|chronopost|colissimo) .. (?:a|transporte|achemine|apporte|dans son camion)",
-        ),
-        "delivered": (
-            r"livrée?s?",
-            r"arrivée?s?",
-            r"remise? (?:à|en) (?:vous|main|votre)\w*",
-            r"distribuée?",
-            r"reçue?",
-            r"déposée?",
-            r"chez vous",
-            r"entre vos mains",
-            r"à (?:votre|ta) porte",
-            r"dans (?:votre|ta) boîte",
-            r"parvenue?",
-            r"réceptionnée?",
-            r"a été livrée?",
-            r"signée?",
-        ),
-        "processing": (
-            r"en (?:cours de )?préparation",
-            r"préparons",
-            r"préparée?",
-            r"en cours de traitement",
-            r"traitement",
-            r"dans notre entrepôt",
-            r"à l'entrepôt",
-            r"à le entrepôt",
-            r"emball\w+",
-            r"toujours (?:chez nous|ici|là)",
-            r"pas (?:encore )?(?:partie?|expédiée?|envoyée?|quitté)",
-            r"prête? à (?:partir|être expédi\w+)",
-            r"attend .. (?:expédi|envoy)\w+",
-            r"encore (?:chez nous|ici|en|dans)",
-            r"sur le point de partir",
-            r"en attente de (?:départ|expédition)",
-        ),
-        "lost": (r"perdue?s?", r"égarée?s?", r"disparue?s?", r"introuvable", r"s'est perdue?", r"volatilisée?"),
-    },
-    parcel=(_SHIP, r"suivi"),
+    strong=STRONG,
+    weak=WEAK,
+    statuses=STATUSES,
+    parcel=(SHIP, r"suivi"),
     request=(
         r"(?:votre|ta|la|cette) (?:demande|requête|dossier|réclamation)",
         r"votre dossier",
@@ -215,6 +48,7 @@ FRENCH = Source(
         r"toujours",
     ),
     noise=(
+        r"numéro de (?:la |votre )?commande",
         r"ne (?:vous |te |se )?inquiétez pas",
         r"ne te inquiète pas",
         r"ne hésit\w+ pas",
@@ -240,6 +74,7 @@ FRENCH = Source(
         r"sauf erreur",
     ),
     offer=(
+        r"il (?:me|nous) (?:faudra|faut|faudrait)",
         r"(?:peux|pouvons|puis-je|pourrais|pourrions|pouvez|pourriez|peut|pourrait|pourrez)(?! (?:\w+ )?(?:confirmer|dire|voir|assurer|télécharger|imprimer|trouver|retrouver|consulter|utiliser|informer|vérifier|compter|être tranquille|suivre|annoncer|la télécharger|la imprimer|le voir|considérer))",
         r"si (?:vous|tu|cela vous|ça vous|ça te) (?:le |me |nous |en )?(?:voul\w+|veux|souhait\w+|préfér\w+|désir\w+|arrange\w*|convien\w+|convient|donn\w+|êtes|es|me \w+|confirm\w+|av\w+|dit\w*|dites|envoy\w+|indiqu\w+|accept\w+|répond\w+)",
         r"(?:souhaitez|voulez|désirez|préférez|aimeriez|veux|souhaites|préfères)-(?:vous|tu)",
@@ -260,10 +95,27 @@ FRENCH = Source(
         r"avant de pouvoir",
         r"on peut",
     ),
+    rule=(
+        r"automatiquement",
+        r"normalement",
+        r"habituellement",
+        r"généralement",
+        r"en général",
+        r"en principe",
+        r"en règle générale",
+        r"(?:se (?:fait|font)|est|sont) toujours (?:effectué|fait|sur|remboursé|gratuit)\w*",
+    ),
+    inverted=(),
+    presupposed=(
+        r"(?:quand|lorsque|dès que|avant que|une fois que|jusque à ce que) (?:votre|le|la|ton) (?:remboursement|argent|étiquette|virement) .. (?:arriv\w+|sera|apparaî\w+|parvien\w+|vient|tombe\w*)",
+        r"(?:quand|lorsque|dès que) vous (?:verrez|recevrez|aurez) (?:votre|le|la) (?:remboursement|argent|étiquette|virement)",
+    ),
     policy=(
+        r"^un remboursement (?:se|va|prend|peut|nécessite|demande)",
+        r"(?:joignable|disponible) (?:du|le|tous|de|7|24|à toute)",
         r"(?:normalement|habituellement|généralement|en général|d'habitude|de habitude|toujours (?:gratuit|possible)\w*|notre politique|politique de|chaque commande|toute commande|nos conditions|en principe|en règle générale|conditions)",
-        r"(?:les|nos|des|ces|toutes les|tous les|vos) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous))",
-        r"(?:peuvent|peut|doivent|doit|pourront) être",
+        r"(?:les|nos|des|ces|toutes les|tous les) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous))",
+        r"(?:peuvent|peut|doivent|doit|pourront) être(?! (?:téléchargée?|imprimée?))",
         r"délai",
         r"du (?:lundi|mardi) au \w+",
         r"24 ?h(?:/24|eures)?",
@@ -271,7 +123,7 @@ FRENCH = Source(
         r"prend(?:re|ra)? (?:\w+ ){0,3}(?:jours|semaines|heures)",
         r"(?:à partir de|plus de|moins de|au-dessus de|au-delà de|dès|supérieure?s? à|jusqu'à|jusque à|inférieure?s? à) amtx",
         r"(?:coûte|coûtent|vaut|valent) (?:\w+ )?amtx",
-        r"nous (?:ne )?(?:livrons|remboursons|acceptons|proposons|offrons|expédions|envoyons|facturons|annulons|reprenons|traitons|répondons|échangeons|vendons|prenons|fermons|ouvrons|créditons|fournissons|gardons|demandons)(?! (?:\w+ )?(?:encore|toujours|le remboursement|actuellement|maintenant|immédiatement|votre|ordx|amtx|en ce moment|tout de suite))",
+        r"nous (?:ne )?(?:livrons|remboursons|acceptons|proposons|offrons|expédions|envoyons|facturons|annulons|reprenons|traitons|répondons|échangeons|vendons|prenons|fermons|ouvrons|créditons|fournissons|gardons|demandons)(?! (?:\w+ )?(?:encore|toujours|le remboursement|le colis|la commande|cette|actuellement|maintenant|immédiatement|votre|ordx|amtx|en ce moment|tout de suite))",
         r"gratuite?s?",
         r"offerte?s? (?:dès|à partir)",
         r"garantie",
@@ -315,6 +167,8 @@ FRENCH = Source(
         r"(?:si|quand|lorsque|dès que|dès|une fois|après|aussitôt que|jusque|sous réserve|à condition|tant que|dépend\w*|sans|en cas de|avec|suite à|moyennant|seulement si|que si) .. (?:approuv\w+|approbation|accord\w*|valid\w+|feu vert|accept\w+|décid\w+|décision|sign\w+|autoris\w+|oui|aval|agrément|consent\w+|d'accord|de accord|permission|tranch\w+|donné son|donne son)",
     ),
     negation=(
+        r"reste (?:la même|identique|le même|inchangé\w*)",
+        r"est (?:restée?|toujours) (?:la même|le même)",
         r"(?:toujours|encore|reste) .. (?:ancienne|même|précédente)",
         r"est maintenue",
         r"toujours active",
@@ -353,13 +207,13 @@ FRENCH = Source(
         r"pas de (?:confirmation|retour|réponse) (?:encore|pour)?",
     ),
     waiting=(
-        rf"{_PERSON} de (?:décider|trancher|valider|approuver|statuer)",
-        rf"(?:décide|décidera|tranche|tranchera|approuver|valider|décider) .. {_PERSON}",
+        rf"{PERSON} de (?:décider|trancher|valider|approuver|statuer)",
+        rf"(?:décide|décidera|tranche|tranchera|approuver|valider|décider) .. {PERSON}",
         r"(?:attend\w*|attente|nécessit\w+|besoin|requiert|requis\w*|soumis\w*|dépend\w*|manque\w*|reste|faut|en suspens|sous réserve|demandé\w*|transmis\w* .. pour|sollicité\w*|exige|subordonné\w*|suspendu\w*) .. (?:approbation|approuv\w+|accord|validation|valid\w+|feu vert|décision|décid\w+|signature|sign\w+|autorisation|autoris\w+|aval|ok|oui|tranch\w+|consentement|agrément|avis|relecture|visa|vérification (?:humaine|par)|verdict)",
-        rf"{_PERSON} (?:\w+ ){{0,4}}(?:approuv(?:e|er|era)|décide\w*|décider\w*|examin\w+|étudi\w+|valide|valider\w*|vérifi\w+|évalu\w+|doit|doivent|tranch\w+|analys\w+|réfléchi\w+|regard\w+|se prononc\w+|donner\w*|considèr\w+|statu\w+|autorise\w*|signe\w*)",
+        rf"{PERSON} (?:\w+ ){{0,4}}(?:approuv(?:e|er|era)|décide\w*|décider\w*|examin\w+|étudi\w+|valide|valider\w*|vérifi\w+|évalu\w+|doit|doivent|tranch\w+|analys\w+|réfléchi\w+|regard\w+|se prononc\w+|donner\w*|considèr\w+|statu\w+|autorise\w*|signe\w*)",
         r"en cours de (?:validation|examen|revue|vérification|approbation|relecture)",
         r"(?:à l'étude|à le étude|à l'examen|à le examen)",
-        r"(?:pas|non) (?:encore )?(?:été )?(?:approuvé\w*|validé\w*|autorisé\w*|accepté\w*|décidé\w*|tranché\w*|signé\w*)",
+        r"(?:pas|rien) (?:ne est )?(?:encore )?(?:été )?(?:décidé\w*|tranché\w*|signé\w*)",
         r"à (?:valider|approuver|autoriser|décider|signer)",
         r"(?:examin|étudi|évalu|analys)(?:e|ée?|ons|ent) .. (?:demande|remboursement|dossier)",
         r"(?:demande|remboursement) .. (?:examinée?|étudiée?|évaluée?|analysée?)",
@@ -416,9 +270,11 @@ FRENCH = Source(
         r"mal passée?",
     ),
     unknowable=(
-        rf"(?:arrivée?s?|parvenue?s?|reçue?s?|encaissée?s?|enregistrée?s?|comptabilisée?s?|tombée?s?|atterri\w*|apparue?s?) (?:\w+ ){{0,3}}(?:sur|à|par|dans|chez) (?:votre|ta|ton|la|le) {_CARD}",
+        r"par (?:votre|ta) banque",
+        r"(?:votre|ta) banque (?:vous |te |l')?(?:a|le a|vous a|te a) .. \w+é",
+        rf"(?:arrivée?s?|parvenue?s?|reçue?s?|encaissée?s?|enregistrée?s?|comptabilisée?s?|tombée?s?|atterri\w*|apparue?s?) (?:\w+ ){{0,3}}(?:sur|à|par|dans|chez) (?:votre|ta|ton|la|le) {CARD}",
         r"(?:votre|ta|la) banque (?:\w+ ){0,2}(?:a|vient|reçu|confirmé|crédité|enregistré|encaissé|sait|dispose)",
-        rf"(?:{_MONEY}|remboursement) (?:\w+ ){{0,3}}(?:est|sont) (?:bien |déjà )*(?:arrivée?s?|parvenue?s?|là|tombée?s?|sur votre compte)",
+        rf"(?:{MONEY}|remboursement) (?:\w+ ){{0,3}}(?:est|sont) (?:bien |déjà )*(?:arrivée?s?|parvenue?s?|là|tombée?s?|sur votre compte)",
         r"(?:figure|apparaît|visible|inscrite?) (?:déjà |bien )*sur (?:votre|ton) (?:relevé|compte)",
         r"vous (?:avez|as) (?:bien |déjà )+(?:reçu|touché|encaissé) (?:le|la|votre|l')",
         r"vous avez (?:bien )?reçu (?:le argent|votre argent|le remboursement|amtx|les amtx)",
@@ -428,6 +284,9 @@ FRENCH = Source(
         r"atteint votre (?:banque|compte)",
     ),
     pending=(
+        r"dans la file",
+        r"file d'attente",
+        r"file de attente",
         r"en préparation",
         r"en plein\w*",
         r"se préparent?",
@@ -452,6 +311,7 @@ FRENCH = Source(
         r"suit son cours",
     ),
     started=(
+        r"demandé (?:le|la|que|à)",
         r"lancée?",
         r"initiée?",
         r"engagée?",

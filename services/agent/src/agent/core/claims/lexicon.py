@@ -37,6 +37,9 @@ class Source:
     noise: Words
     offer: Words
     policy: Words
+    rule: Words
+    inverted: Words
+    presupposed: Words
     firm: Words
     wish: Words
     instruction: Words
@@ -68,7 +71,7 @@ class Source:
     exact_time: Words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lexicon:
     """A compiled language; look-ups by name keep the reading code free of any one language."""
 

@@ -1,5 +1,6 @@
 """Read one sentence: which deeds it speaks of and in which manner, before any fact is looked at."""
 
+import re
 from dataclasses import dataclass, replace
 
 from agent.core.claims.facts import Kind
@@ -48,8 +49,7 @@ def read_sentence(prepared: Prepared, lexicon: Lexicon, context: Kind | None = N
 
     `context` is the kind the sentence before spoke of, so that "It is waiting for approval." has a subject.
     """
-    parcels = [lexicon.has("parcel", c) or "ordx" in c for c in prepared.clauses]
-    topics = tuple(find_topics(c, lexicon, parcel_before=any(parcels[:i])) for i, c in enumerate(prepared.clauses))
+    topics = _find_all_topics(prepared.clauses, lexicon)
     sentence = _Sentence(prepared.clauses, topics, prepared.asks, lexicon)
     readings: list[Reading] = []
     for index in range(len(sentence.clauses)):
@@ -63,6 +63,20 @@ def read_sentence(prepared: Prepared, lexicon: Lexicon, context: Kind | None = N
     if not readings and not prepared.asks and not any(topics):
         readings = _read_bare(sentence, context)
     return readings
+
+
+def _find_all_topics(clauses: tuple[str, ...], lexicon: Lexicon) -> tuple[tuple[Topic, ...], ...]:
+    """Topics clause by clause; an order named before stays the subject until something else is."""
+    found: list[tuple[Topic, ...]] = []
+    order_before = False
+    for clause in clauses:
+        topics = find_topics(clause, lexicon, parcel_before=order_before)
+        named = lexicon.has("parcel", clause) or "ordx" in clause
+        order_before = (order_before or named) and all(
+            t.kinds[0] in ("cancel", "order_status", "address_change") for t in topics
+        )
+        found.append(topics)
+    return tuple(found)
 
 
 def _stands_beside_question(index: int, sentence: _Sentence) -> bool:
@@ -82,6 +96,8 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
             continue
         if agreed and "handoff" not in topic.kinds and not _already_firm(clause, lexicon):
             manner = "agreed"
+        if lexicon.has("presupposed", clause) and manner == "done":
+            manner = "future"
         readings.append(
             Reading(
                 topic.kinds,
@@ -105,7 +121,13 @@ def _already_firm(clause: str, lexicon: Lexicon) -> bool:
 def _claims_nothing(index: int, sentence: _Sentence) -> bool:
     clause, lexicon = sentence.clauses[index], sentence.lexicon
     firm = lexicon.has("firm", clause)
+    if lexicon.has("presupposed", clause):
+        return False
     if any(lexicon.has(idea, clause) for idea in ("offer", "instruction")):
+        return True
+    if lexicon.has("rule", clause) and not re.search(r"(?:amtx|ordx|refx)\d", clause):
+        return True
+    if _opens_inverted(index, sentence):
         return True
     supposed = lexicon.one["condition"].match(clause)
     if supposed and (index == 0 or not firm or sentence.kindless(index - 1)):
@@ -117,7 +139,9 @@ def _claims_nothing(index: int, sentence: _Sentence) -> bool:
     if firm:
         return False
     earlier = sentence.clauses[:index]
-    if any(lexicon.has("offer", c) or lexicon.has("condition", c) for c in earlier):
+    if any(lexicon.has("offer", c) or lexicon.has("condition", c) for c in earlier) or (
+        index == 1 and _opens_inverted(0, sentence)
+    ):
         return True
     if sentence.near(index, "condition"):
         return True
@@ -127,6 +151,15 @@ def _claims_nothing(index: int, sentence: _Sentence) -> bool:
     # "once we have it back, we refund you": the deed hangs on something other than an approval
     return any(sentence.kindless(i) and lexicon.has("when", sentence.clauses[i]) for i in (index - 1, after)) and (
         lexicon.has("future", clause)
+    )
+
+
+def _opens_inverted(index: int, sentence: _Sentence) -> bool:
+    """German supposes by verb order: "Geht ein Paket verloren, …"."""
+    return (
+        index == 0
+        and len(sentence.clauses) > 1
+        and sentence.lexicon.one["inverted"].match(sentence.clauses[0]) is not None
     )
 
 
@@ -141,6 +174,8 @@ def _carry_on(
 ) -> list[Reading]:
     """A clause without a kind may say the state of the deed named before it."""
     manner = state_words(clause, lexicon)
+    if manner is None and readings and readings[-1].assumed and is_denied(clause, lexicon):
+        return [*readings[:-1], replace(readings[-1], manner="negated", assumed=False)]
     if manner is None or not earlier or earlier[0] in ("handoff", "order_status"):
         return readings
     if not readings:

@@ -13,10 +13,12 @@ _QUOTED = re.compile(
 _CUSTOMER_SAID = re.compile(
     r"\b(?:wrote|writ\w*|said|say|saying|asked|asking|message|words|mention\w*|question|quote\w*|schreib\w*|schrieb\w*|geschrieben|"
     r"sag\w*|gesagt|nachricht|frag\w*|worte?n?|meinten|mail|email|escrib\w*|dijist\w*|dijo|dice\w*|mensaje|pregunt\w*|palabras|"
-    r"écri\w*|dit\w*|dites|message|demand\w*|mots|question|correo|courriel|title|titled|called|article|artikel|artículo|named)\b",
+    r"écri\w*|dis\w+|dit\w*|dites|message|demand\w*|mots|question|correo|courriel|title|titled|called|article|artikel|artículo|named)\b",
     re.IGNORECASE,
 )
 _INVISIBLE = re.compile(r"[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u202a-\u202e]")
+_NAMED_ONLY = re.compile(r"(?:[^\W\d]+ ){0,3}(?:amtx|ordx|refx|linx)\d+(?: [^\W\d]+)?")
+_PARTICIPLE = re.compile(r"(?:(?:or|ni|ou|oder|o|nor|noch|et) )?\w+(?:ed|ad[oa]s?|id[oa]s?|ée?s?|iert|tet|dert)\b")
 _MARKUP = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)|^\s*(?:[-•*]|\d+[.)])\s+")
 
 
@@ -39,8 +41,23 @@ def prepare(sentence: str, lexicon: Lexicon) -> Prepared:
     for short, long in lexicon.spellings:
         text = short.sub(long, text)
     text = lexicon.one["noise"].sub(" ", re.sub(r"\s+", " ", text))
-    clauses = tuple(c.strip(" .!?¡¿\"'“”„«»") for c in lexicon.splitter.split(text))
-    return Prepared(values, tuple(c for c in clauses if c), "?" in sentence)
+    clauses = [c.strip(" .!?¡¿\"'“”„«»") for c in lexicon.splitter.split(text)]
+    return Prepared(values, _rejoin([c for c in clauses if c], lexicon), "?" in sentence)
+
+
+def _rejoin(clauses: list[str], lexicon: Lexicon) -> tuple[str, ...]:
+    """Undo cuts inside one statement: "Your refund, reference RF-1, is …" and "nothing was refunded, cancelled or …"."""
+    joined: list[str] = []
+    carries = False
+    for clause in clauses:
+        bare = _NAMED_ONLY.fullmatch(clause) and not any(p.search(clause) for p in lexicon.strong.values())
+        listed = _PARTICIPLE.match(clause) and joined and lexicon.has("negation", joined[-1])
+        if joined and (bare or listed or carries):
+            joined[-1] = f"{joined[-1]} {clause}"
+            carries = bool(bare) and not carries and not any(p.search(joined[-1]) for p in lexicon.strong.values())
+        else:
+            joined.append(clause)
+    return tuple(joined)
 
 
 def _plain(sentence: str) -> str:

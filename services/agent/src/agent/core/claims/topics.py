@@ -60,6 +60,9 @@ def _settle(clause: str, found: dict[Kind, re.Match[str]], lexicon: Lexicon) -> 
             return {"handoff": kept["handoff"]}
         else:
             del kept["handoff"]
+    if "refund" in kept and lexicon.weak["return_label"].search(clause) and not re.search(r"amtx\d", clause):
+        # "etiqueta de devolución": the return is the label's, not the money's
+        kept["return_label"] = kept.pop("refund")
     if "return_label" in kept:
         kept.pop("refund", None)
         kept.pop("address_change", None)
@@ -71,9 +74,20 @@ def _settle(clause: str, found: dict[Kind, re.Match[str]], lexicon: Lexicon) -> 
         del kept["account_change"]
     if "address_change" in kept or "account_change" in kept:
         kept.pop("refund", None)
-    if "refund" in kept and "cancel" in kept and not re.search(r"ordx\d", clause) and not lexicon.has("parcel", clause):
+    if "refund" in kept and "cancel" in kept and _overlap(kept["refund"], kept["cancel"]) and _is_charge(clause, lexicon):
         del kept["cancel"]
     return kept
+
+
+def _overlap(one: re.Match[str], other: re.Match[str]) -> bool:
+    return one.start() < other.end() and other.start() < one.end()
+
+
+def _is_charge(clause: str, lexicon: Lexicon) -> bool:
+    """Whether "cancelled" in a clause about money means the charge, not an order."""
+    if re.search(r"ordx\d", clause):
+        return False
+    return "amtx" in clause or not lexicon.has("parcel", clause)
 
 
 def _is_account(clause: str, lexicon: Lexicon) -> bool:
@@ -100,9 +114,11 @@ def _status(clause: str, lexicon: Lexicon, *, parcel_before: bool) -> Topic | No
     subject = parcel_before or lexicon.has("parcel", clause) or re.search(r"ordx\d", clause)
     if not subject:
         return None
-    for status in ("lost", "delivered", "shipped", "processing"):
+    for status in ("lost", "processing", "delivered", "shipped"):
         match = lexicon.statuses[status].search(clause)
         if match:
-            rest = f"{clause[: match.start()]} {clause[match.end() :]}"
+            # "not left yet" is itself a way to say "still here"
+            denies = lexicon.has("negation", match.group())
+            rest = "" if denies else f"{clause[: match.start()]} {clause[match.end() :]}"
             return Topic(("order_status",), strong=True, start=match.start(), status=status, rest=rest)
     return None
