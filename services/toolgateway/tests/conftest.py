@@ -336,7 +336,7 @@ def overrides() -> dict[str, Any]:
 
 @asynccontextmanager
 async def _running(
-    database: Any, keys: Path, provider: Provider, store_url: str, people_url: str, overrides: dict[str, Any]
+    database: Any, keys: Path, provider: Provider, *, store_url: str, people_url: str, overrides: dict[str, Any]
 ) -> AsyncIterator[Gateway]:
     settings = Settings(
         **{
@@ -382,7 +382,7 @@ async def _running(
 async def gateway(database: Any, keys: Path, provider: Provider, overrides: dict[str, Any]) -> AsyncIterator[Gateway]:
     """The service before the tests' own store and provider."""
     runner, url = await _serve(provider.app())
-    async with _running(database, keys, provider, url, url, overrides) as running:
+    async with _running(database, keys, provider, store_url=url, people_url=url, overrides=overrides) as running:
         yield running
     await runner.cleanup()
 
@@ -406,7 +406,9 @@ async def sandboxed(
     provider.url = f"http://127.0.0.1:{port}"
     runner, people_url = await _serve(provider.app())
     try:
-        async with _running(database, keys, provider, provider.url, people_url, overrides) as running:
+        async with _running(
+            database, keys, provider, store_url=provider.url, people_url=people_url, overrides=overrides
+        ) as running:
             await _until_up(running.http, provider.url)
             yield running
     finally:

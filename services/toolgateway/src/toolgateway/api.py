@@ -12,7 +12,7 @@ from toolgateway import handlers
 from toolgateway.access import Access, read_body, read_context
 from toolgateway.adapters import store
 from toolgateway.apidocs import DECISION, ROW, TOOL_CALL, TOOL_LIST, WEBHOOK, answers, body, rows
-from toolgateway.approving import NotDecided
+from toolgateway.approving import Decision, NotDecided
 from toolgateway.core.actions import ledger_columns
 from toolgateway.core.catalogue import tool_catalogue
 from toolgateway.hooks import Hooks
@@ -167,21 +167,24 @@ def _approvals(parts: handlers.Parts, access: Access) -> APIRouter:
     async def decide(key: str, request: Request) -> Response:
         """Approve or reject a waiting row as the member of staff whose statement is passed on."""
         person = access.staff(request)
-        asked = await read_body(request)
-        version, decision, note, digest = (asked.get(name) for name in ("version", "decision", "note", "digest"))
-        if decision not in ("approve", "reject"):
-            raise Problem(422, "decision is approve or reject")
-        if not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 2**31:
-            raise Problem(422, "version is the row's version")
-        if not isinstance(note, str | None) or not isinstance(digest, str | None):
-            raise Problem(422, "note and digest are text")
-        clean_note = (note or "").replace("\x00", "")[:2_000]
-        outcome = await handlers.decide_approval(parts, person, _key(key), version, decision, clean_note, digest)
+        decision = _decision(await read_body(request))
+        outcome = await handlers.decide_approval(parts, person, _key(key), decision)
         if isinstance(outcome, NotDecided):
             raise Problem(_STATUS[outcome.why], outcome.reason)
         return _json(ledger_columns(outcome), headers={"ETag": f'"{outcome.version}"'})
 
     return router
+
+
+def _decision(asked: dict[str, Any]) -> Decision:
+    version, what, note, digest = (asked.get(name) for name in ("version", "decision", "note", "digest"))
+    if what not in ("approve", "reject"):
+        raise Problem(422, "decision is approve or reject")
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 2**31:
+        raise Problem(422, "version is the row's version")
+    if not isinstance(note, str | None) or not isinstance(digest, str | None):
+        raise Problem(422, "note and digest are text")
+    return Decision(version, what, (note or "").replace("\x00", "")[:2_000], digest)
 
 
 def _hooks(parts: handlers.Parts, hooks: Hooks) -> APIRouter:

@@ -23,7 +23,7 @@ from toolgateway.adapters import operations
 from toolgateway.adapters.calls import Caller
 from toolgateway.adapters.commerce import Commerce
 from toolgateway.adapters.helpcenter import HelpCenter
-from toolgateway.adapters.payments import SandboxPayments
+from toolgateway.adapters.payments import Payments, SandboxPayments
 from toolgateway.adapters.staff import StaffDirectory, StaffTokens
 from toolgateway.api import build_api
 from toolgateway.approving import Approving
@@ -56,6 +56,26 @@ def _caller(system: str, url: str, timeout_s: float, per_second: float) -> Calle
     return Caller(system, ServiceClient(url, timeout_s=timeout_s), per_second=per_second, tries=3)
 
 
+def _payments(settings: Settings, caller: Caller, commerce: Commerce) -> Payments:
+    if settings.payments_provider == "sandbox":
+        return SandboxPayments(caller, settings.payments_webhook_secret, timeout_s=settings.payments_timeout_s)
+    # Imported where it is chosen: the SDK takes a third of a second to load.
+    from toolgateway.adapters.stripe_payments import StripePayments  # noqa: PLC0415
+
+    async def payment_of(order_id: str) -> str | None:
+        order = await commerce.load_order(order_id)
+        return order.payment_id if order else None
+
+    return StripePayments(
+        caller,
+        payment_of,
+        api_key=settings.payments_api_key,
+        webhook_secret=settings.payments_webhook_secret,
+        timeout_s=settings.payments_timeout_s,
+        base_url=settings.payments_url or None,
+    )
+
+
 def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
     """Wire everything that answers a request, from an open pool."""
     verifier = Verifier.from_file(settings.keys_dir / "trusted.jwks.json")
@@ -73,7 +93,7 @@ def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
     help_center = _caller("help_center", settings.help_center_url, 5.0, 100)
 
     commerce = Commerce(orders, accounts, shipping, timeout_s=patience.timeout_s)
-    payments = SandboxPayments(provider, settings.payments_webhook_secret, timeout_s=patience.timeout_s)
+    payments = _payments(settings, provider, commerce)
     facts = Facts(commerce, payments)
     rollout = load_rollout(settings.policy_file, settings.policy_candidate_file, settings.policy_candidate_percent)
     asking = Asking(facts, rollout, clock)

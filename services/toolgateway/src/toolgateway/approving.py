@@ -32,6 +32,16 @@ class NotDecided:
     reason: str
 
 
+@dataclass(frozen=True)
+class Decision:
+    """What a person says of one version of a row; ``what`` is whatever was written, and only two words count."""
+
+    version: int
+    what: str | None
+    note: str = ""
+    digest: str | None = None
+
+
 class Approving:
     """Decides rows, asks anew where the ground has moved, and hands overdue ones to the leads."""
 
@@ -41,21 +51,19 @@ class Approving:
         self._pool, self._asking, self._directory = pool, asking, directory
         self._claim_s, self._approval_s = claim_s, approval_s
 
-    async def decide(
-        self, person: Person, key: str, version: int, decision: str | None, note: str, digest: str | None = None
-    ) -> Decided | NotDecided:
+    async def decide(self, person: Person, key: str, decision: Decision) -> Decided | NotDecided:
         """Apply a decision; anything but ``approve`` or ``reject`` decides nothing."""
         row = await store.load_action(self._pool, key)
         if row is None:
             return NotDecided("missing", "there is no such row")
-        refusal = _out_of_date(row, version, digest) or self._not_allowed(person, row)
-        if refusal is None and decision not in ("approve", "reject"):
+        refusal = _out_of_date(row, decision.version, decision.digest) or self._not_allowed(person, row)
+        if refusal is None and decision.what not in ("approve", "reject"):
             refusal = NotDecided("stale", "neither approve nor reject: nothing was decided")
         if refusal is not None:
-            return await self._audited(row, person, decision, refusal)
-        if decision == "reject":
-            return await self._save(row, "rejected", person, note, None)
-        return await self._approve(row, person, note)
+            return await self._audited(row, person, decision.what, refusal)
+        if decision.what == "reject":
+            return await self._save(row, "rejected", person, decision.note, None)
+        return await self._approve(row, person, decision.note)
 
     async def _approve(self, row: Action, person: Person, note: str) -> Decided | NotDecided:
         """Approve: the person as the staff table knows them now, and the facts as they are now."""
@@ -86,7 +94,7 @@ class Approving:
                 moved = await self._moved(conn, row, ask)
                 if moved is not None:
                     return moved
-            return await store.decide(conn, row, status, person.staff, note, self._claim_s)
+            return await store.decide(conn, row, status, staff=person.staff, note=note, claim_s=self._claim_s)
 
         outcome = await store.committed(self._pool, "decide", inside)
         if outcome is None:
@@ -125,11 +133,11 @@ class Approving:
 
     async def escalate_overdue(self, limit: int = 100) -> list[str]:
         """Retire the versions of overdue rows and ask the leads; returns the keys."""
-        moved = []
-        for row in await store.list_overdue(self._pool, limit):
-            if await self._reissue(row, "overdue", row.facts, row.policy_reason, leads_only=True):
-                moved.append(row.key)
-        return moved
+        return [
+            row.key
+            for row in await store.list_overdue(self._pool, limit)
+            if await self._reissue(row, "overdue", row.facts, row.policy_reason, leads_only=True)
+        ]
 
     async def _reissue(
         self, row: Action, cause: str, facts: dict[str, Any], reason: str, *, leads_only: bool

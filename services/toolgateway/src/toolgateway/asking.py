@@ -1,6 +1,7 @@
 """Turns a tool's arguments into an ask with all its facts, or into the answer that there is nothing to ask."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from common.clock import Clock
@@ -88,7 +89,7 @@ class Asking:
         ceiling = self._ceiling(asker, order)
         match args:
             case IssueRefund():
-                return await self._refund(order, args.line_id, args.amount, args.reason, doubts, ceiling)
+                return await self._refund(order, args, doubts, ceiling)
             case CancelOrder():
                 return await self._cancellation(order, args.reason, doubts, ceiling)
             case ChangeAddress():
@@ -111,7 +112,7 @@ class Asking:
             raise OrderMissing("the order is gone")
         match row.kind:
             case "refund":
-                return await self._refund(order, args["line_id"], args["amount"], args["reason"], doubts, None, row.key)
+                return await self._refund(order, IssueRefund(**args), doubts, None, row.key)
             case "cancel":
                 return await self._cancellation(order, args["reason"], doubts, None)
             case "address_change":
@@ -129,23 +130,16 @@ class Asking:
             raise OrderMissing("no such order")
         return order
 
-    def _ceiling(self, asker: Asker, order: Order) -> Any:
+    def _ceiling(self, asker: Asker, order: Order) -> Decimal | None:
         if asker.person is None:
             return None
         return own_ceiling(asker.person, order.currency, self.policy_for(order.customer_id))
 
     async def _refund(
-        self,
-        order: Order,
-        line: str,
-        amount: str,
-        reason: str,
-        doubts: Doubts,
-        ceiling: Any,
-        own_key: str | None = None,
+        self, order: Order, args: IssueRefund, doubts: Doubts, ceiling: Decimal | None, own_key: str | None = None
     ) -> RefundOfLine:
         try:
-            asked = parse_amount(amount, order.currency)
+            asked = parse_amount(args.amount, order.currency)
         except BadAmount as e:
             raise WrongAmount(f"amount: {e.reason}") from None
         background = await self._facts.background(order.order_id, order.customer_id)
@@ -154,18 +148,18 @@ class Asking:
             doubts=doubts,
             ceiling=ceiling,
             order_id=order.order_id,
-            line_id=line,
+            line_id=args.line_id,
             currency=order.currency,
             order=order,
-            line=line,
+            line=args.line_id,
             amount=asked,
-            reason=reason,
+            reason=args.reason,
             paid_back=background.money,
             fraud_score=background.fraud_score,
             own_key=own_key,
         )
 
-    async def _cancellation(self, order: Order, reason: str, doubts: Doubts, ceiling: Any) -> Cancellation:
+    async def _cancellation(self, order: Order, reason: str, doubts: Doubts, ceiling: Decimal | None) -> Cancellation:
         return Cancellation(
             customer_id=order.customer_id,
             doubts=doubts,

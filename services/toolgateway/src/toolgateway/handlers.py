@@ -18,7 +18,7 @@ from common.telemetry import get_logger
 from toolgateway.adapters import operations, store
 from toolgateway.adapters.helpcenter import HelpCenter
 from toolgateway.adapters.staff import StaffTokens
-from toolgateway.approving import Approving, Decided, NotDecided
+from toolgateway.approving import Approving, Decided, Decision, NotDecided
 from toolgateway.asking import Asker, Asking, Context, OrderMissing, WrongAmount
 from toolgateway.background import Background
 from toolgateway.core.actions import Action, ledger_columns, tool_result
@@ -159,11 +159,9 @@ async def load_customer(parts: Parts, asker: Asker) -> dict[str, Any] | None:
     return customer.model_dump(mode="json", exclude={"fraud_score"}) if customer else None
 
 
-async def decide_approval(
-    parts: Parts, person: Person, key: str, version: int, decision: str | None, note: str, digest: str | None
-) -> Action | NotDecided:
+async def decide_approval(parts: Parts, person: Person, key: str, decision: Decision) -> Action | NotDecided:
     """Apply a person's decision; an approved row is run, and returned as far as it got while the person waited."""
-    outcome = await parts.approving.decide(person, key, version, decision, note, digest)
+    outcome = await parts.approving.decide(person, key, decision)
     match outcome:
         case Decided(action):
             return await run_written(parts, action, waiting=False) if action.status == "pending" else action
@@ -176,9 +174,8 @@ async def on_approvals_decided(parts: Parts, batch: list[Received[ApprovalDecide
     for received in batch:
         event = received.event
         person = await parts.staff_tokens.person(event.credential, parts.clock.now())
-        outcome = await parts.approving.decide(
-            person, event.key, event.version, event.decision, event.note[:2_000], event.digest
-        )
+        decision = Decision(event.version, event.decision, event.note[:2_000], event.digest)
+        outcome = await parts.approving.decide(person, event.key, decision)
         if isinstance(outcome, NotDecided):
             if outcome.why == "unavailable":
                 raise Transient(outcome.reason)

@@ -62,7 +62,7 @@ class Proposals:
         try:
             return await store.committed(self._pool, "propose", inside)
         except asyncpg.UniqueViolationError:
-            # A twin that got past the locks (a fail-over, a restore) still loses on the key, and reads the winner's row.
+            # A twin that got past the locks (a fail-over) still loses on the key, and reads the winner's row.
             return await store.committed(self._pool, "propose", inside)
 
     async def _propose(self, conn: db.Connection, ask: Ask, asker: Asker, context: Context, policy: Policy) -> Proposal:
@@ -81,7 +81,9 @@ class Proposals:
         if judgment.verdict in ("deny", "handoff"):
             await _audit_turned(conn, ask, asker, judgment, policy)
             return Turned(judgment, policy.version)
-        new = self._row(ask, asker, context, numbered, judgment, facts, policy, reservation)
+        new = self._row(
+            ask, asker, context, number=numbered, judgment=judgment, facts=facts, policy=policy, reservation=reservation
+        )
         action = await store.insert_action(conn, new)
         await store.publish(conn, action, None, inline=asker.waits)
         return Written(action)
@@ -109,6 +111,7 @@ class Proposals:
         ask: Ask,
         asker: Asker,
         context: Context,
+        *,
         number: Number,
         judgment: Judgment,
         facts: dict[str, object],

@@ -80,7 +80,9 @@ class Runner:
             return await self._settle(action, found, audience, cause="adopted"), True
         return await self._not_there(action, recheck, audience), True
 
-    async def _not_there(self, action: Action, recheck: Recheck, audience: Audience) -> Action:
+    async def _not_there(  # noqa: PLR0911 - one return for each rule of R4, in their order
+        self, action: Action, recheck: Recheck, audience: Audience
+    ) -> Action:
         """Decide about a row whose effect isn't at the provider: send the same bytes again, or give up to a person."""
         settled = self._age(action) >= timedelta(seconds=self._patience.settle_s)
         if action.same_errors >= _SAME_FAILURES and _since(action) >= self._patience.settle_s:

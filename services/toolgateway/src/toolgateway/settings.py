@@ -32,7 +32,8 @@ class Settings(BusSettings):
     order_id_pattern: str = Field(r"[0-9]{6,12}", validation_alias=_env("ORDER_ID_PATTERN"))
 
     payments_provider: Literal["sandbox", "stripe"] = Field("sandbox", validation_alias=_env("PAYMENTS_PROVIDER"))
-    payments_url: str = Field(validation_alias=_env("PAYMENTS_URL"))
+    # Empty: the provider's own public address (Stripe).
+    payments_url: str = Field("", validation_alias=_env("PAYMENTS_URL"))
     payments_api_key: str = Field("", validation_alias=_env("PAYMENTS_API_KEY"))
     payments_webhook_secret: str = Field("", validation_alias=_env("PAYMENTS_WEBHOOK_SECRET"))
     payments_timeout_s: float = Field(5.0, gt=0, validation_alias=_env("PAYMENTS_TIMEOUT_S"))

@@ -62,8 +62,8 @@ def test_a_store_may_write_its_order_ids_otherwise() -> None:
 
 @pytest.mark.parametrize(
     "amount",
-    [64, 64.0, None, "", "-64.00", "+64.00", "1e3", "NaN", "Infinity", "64,00", "1_000.00", "064.00", " 64.00", "64.00\n",
-     "６４.00", "0x10", ["64.00"], True, "64.0000", "all"],
+    [64, 64.0, None, "", "-64.00", "+64.00", "1e3", "NaN", "Infinity", "64,00", "1_000.00", "064.00", " 64.00",
+     "64.00\n", "６４.00", "0x10", ["64.00"], True, "64.0000", "all"],
 )  # fmt: skip
 def test_bb_amt_14_an_amount_that_is_not_plain_digits_is_no_amount(amount: object) -> None:
     with pytest.raises(BadArguments):

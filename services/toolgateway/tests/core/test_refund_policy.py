@@ -1,7 +1,7 @@
 """SPEC §6's table, row by row and in its order; no fixtures."""
 
 from dataclasses import replace
-from decimal import Decimal as D
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -11,15 +11,15 @@ from toolgateway.core.refunds import RefundAsk, RefundFacts, decide_refund, deci
 from toolgateway.policy import load_policy, packaged_policy
 
 POLICY = load_policy(packaged_policy())
-ASK = RefundAsk("L1", D("64.00"), "damaged")
+ASK = RefundAsk("L1", Decimal("64.00"), "damaged")
 FACTS = RefundFacts(
     currency="USD",
     order_status="delivered",
-    line_paid=D("900.00"),
-    line_refunded=D("0.00"),
-    order_rest=D("900.00"),
+    line_paid=Decimal("900.00"),
+    line_refunded=Decimal("0.00"),
+    order_rest=Decimal("900.00"),
     refunds_in_window=0,
-    sum_in_window=D("0.00"),
+    sum_in_window=Decimal("0.00"),
     fraud_score=0.1,
     disputed=False,
     guard="clean",
@@ -28,7 +28,7 @@ FACTS = RefundFacts(
 
 
 def amount(text: str, **facts: object) -> tuple[RefundAsk, RefundFacts]:
-    return replace(ASK, amount=D(text)), replace(FACTS, **facts)  # type: ignore[arg-type]
+    return replace(ASK, amount=Decimal(text)), replace(FACTS, **facts)  # type: ignore[arg-type]
 
 
 def facts(**changed: object) -> tuple[RefundAsk, RefundFacts]:
@@ -45,8 +45,8 @@ DENIED = [
     (amount("NaN"), "amount_not_positive"),
     (amount("Infinity"), "amount_not_positive"),
     (amount("900.01"), "above_refundable"),
-    (facts(line_refunded=D("836.01")), "above_refundable"),
-    (facts(order_rest=D("63.99")), "above_refundable"),
+    (facts(line_refunded=Decimal("836.01")), "above_refundable"),
+    (facts(order_rest=Decimal("63.99")), "above_refundable"),
     (facts(line_refunded=None), "refundable_unknown"),
     (facts(order_rest=None), "refundable_unknown"),
     (facts(order_status="processing"), "order_not_delivered_or_lost"),
@@ -86,7 +86,7 @@ AUTOMATIC = [
     facts(intent_confidence=0.70),
     facts(order_status="lost"),
     (replace(ASK, reason="wrong_item"), FACTS),
-    amount("15000", currency="JPY", line_paid=D(90000), order_rest=D(90000)),
+    amount("15000", currency="JPY", line_paid=Decimal(90000), order_rest=Decimal(90000)),
     amount("30.000", currency="KWD"),
 ]
 
@@ -129,7 +129,7 @@ def test_everything_else_is_automatic(case: tuple[RefundAsk, RefundFacts]) -> No
     ],
 )
 def test_each_currency_has_its_own_two_lines(text: str, currency: str, verdict: str) -> None:
-    big = D(1_000_000)
+    big = Decimal(1_000_000)
     case = amount(text, currency=currency, line_paid=big, order_rest=big)
     assert decide_refund(*case, POLICY).verdict == verdict
 
@@ -140,7 +140,7 @@ def test_a_denial_outranks_everything_that_would_only_delay() -> None:
 
 
 def test_any_amount_in_a_currency_without_limits_is_a_leads() -> None:
-    big = D(1_000_000)
+    big = Decimal(1_000_000)
     judged = decide_refund(*amount("999.00", currency="CHF", line_paid=big, order_rest=big), POLICY)
     assert (judged.verdict, judged.leads_only) == ("approval", True)
 
@@ -155,7 +155,7 @@ def test_any_amount_in_a_currency_without_limits_is_a_leads() -> None:
     ],
 )
 def test_staff_run_within_their_own_ceiling(text: str, ceiling: str | None, verdict: str) -> None:
-    judged = decide_staff_refund(*amount(text), POLICY, None if ceiling is None else D(ceiling))
+    judged = decide_staff_refund(*amount(text), POLICY, None if ceiling is None else Decimal(ceiling))
     assert judged.verdict == verdict
 
 
@@ -172,7 +172,7 @@ def test_nobody_refunds_a_disputed_payment_twice_not_even_a_lead() -> None:
     fraud=st.one_of(st.none(), st.floats()),
     disputed=st.sampled_from([True, False, None]),
 )
-def test_an_automatic_refund_always_satisfies_every_rule(
+def test_an_automatic_refund_always_satisfies_every_rule(  # noqa: PLR0917 - one argument for each fact
     minor: int,
     rest: int,
     count: int,
@@ -181,7 +181,7 @@ def test_an_automatic_refund_always_satisfies_every_rule(
     fraud: float | None,
     disputed: bool | None,
 ) -> None:
-    asked, left = D(minor).scaleb(-2), D(rest).scaleb(-2)
+    asked, left = Decimal(minor).scaleb(-2), Decimal(rest).scaleb(-2)
     judged = decide_refund(
         *amount(
             str(asked), line_paid=left, order_rest=left, refunds_in_window=count, guard=guard,
@@ -190,7 +190,7 @@ def test_an_automatic_refund_always_satisfies_every_rule(
         POLICY,
     )  # fmt: skip
     if judged.verdict == "auto":
-        assert 0 < asked <= min(left, D("100.00"))
+        assert 0 < asked <= min(left, Decimal("100.00"))
         assert count < 2
         assert guard == "clean"
         assert confidence is not None

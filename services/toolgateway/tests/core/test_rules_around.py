@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal as D
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,8 @@ NOW = datetime(2026, 11, 29, tzinfo=UTC)
 def row(status: str = "succeeded", **over: Any) -> Action:
     values: dict[str, Any] = {
         "key": "refund:4417028:L1", "fact": "refund:4417028:L1", "n": 1, "generation": 1, "kind": "refund",
-        "customer_id": "C-1", "conversation_id": None, "order_id": "4417028", "line_id": "L1", "amount": D("64.00"),
+        "customer_id": "C-1", "conversation_id": None, "order_id": "4417028", "line_id": "L1",
+        "amount": Decimal("64.00"),
         "currency": "USD", "minor_units": 6400, "args": {}, "request": "{}", "status": status, "verdict": "auto",
         "policy_version": "2026-11-29.1", "policy_reason": "within_limits", "approved_by": None, "external_ref": None,
         "attempts": 1, "created_at": NOW, "updated_at": NOW, "version": 1, "cause": "settled", "requested_by": "agent",
@@ -121,12 +122,12 @@ def test_n_rises_only_past_a_final_row_that_differs(status: str, same: bool, by:
         (Person("dana", "admin"), "1.00", "USD", False),
         (Person("dana", "approver"), "500.00", "USD", True),
         (Person("dana", "approver"), "500.01", "USD", False),
-        (Person("dana", "approver", D("250")), "250.00", "EUR", True),
-        (Person("dana", "approver", D("250")), "250.01", "EUR", False),
+        (Person("dana", "approver", Decimal("250")), "250.00", "EUR", True),
+        (Person("dana", "approver", Decimal("250")), "250.01", "EUR", False),
         (Person("dana", "approver"), "75000", "JPY", True),
         (Person("dana", "approver"), "75001", "JPY", False),
-        (Person("dana", "approver", D("100")), "30.000", "KWD", True),
-        (Person("dana", "approver", D("100")), "30.001", "KWD", False),
+        (Person("dana", "approver", Decimal("100")), "30.000", "KWD", True),
+        (Person("dana", "approver", Decimal("100")), "30.001", "KWD", False),
         (Person("dana", "approver"), "1.00", "CHF", False),
         (Person("lee", "lead"), "99999.00", "CHF", True),
     ],
@@ -134,13 +135,13 @@ def test_n_rises_only_past_a_final_row_that_differs(status: str, same: bool, by:
 def test_ceilings_scale_with_the_currencys_handoff_limit(
     person: Person, amount: str, currency: str, allowed: bool
 ) -> None:
-    reason = why_not(person, Decidable(D(amount), currency, leads_only=False, requested_by=None), POLICY)
+    reason = why_not(person, Decidable(Decimal(amount), currency, leads_only=False, requested_by=None), POLICY)
     assert (reason is None) is allowed
 
 
 def test_nobody_decides_their_own_request_and_an_overdue_one_is_a_leads() -> None:
-    own = Decidable(D("1.00"), "USD", leads_only=False, requested_by="dana")
-    overdue = Decidable(D("1.00"), "USD", leads_only=True, requested_by=None)
+    own = Decidable(Decimal("1.00"), "USD", leads_only=False, requested_by="dana")
+    overdue = Decidable(Decimal("1.00"), "USD", leads_only=True, requested_by=None)
     assert why_not(Person("dana", "lead"), own, POLICY)
     assert why_not(Person("dana", "approver"), overdue, POLICY)
     assert why_not(Person("lee", "lead"), overdue, POLICY) is None
@@ -161,12 +162,12 @@ def test_bb_appr_03_a_digest_changes_with_anything_it_binds() -> None:
 
 
 def test_the_switch_and_the_ceiling_turn_automatic_money_into_approval() -> None:
-    auto, money = Judgment("auto", "within_limits"), AutomaticMoney(D(0), D(0), D(100), D(1000))
-    assert tightened_by_switch(auto, "on", money, D(100)) == auto
-    assert tightened_by_switch(auto, "approval", money, D(1)).verdict == "approval"
-    assert tightened_by_switch(auto, "on", money, D("100.01")).reason == "automatic_money_ceiling"
-    assert tightened_by_switch(auto, "on", replace(money, this_day=D(950)), D(51)).verdict == "approval"
-    assert tightened_by_switch(auto, "on", replace(money, hour_ceiling=None), D(1)).verdict == "approval"
+    auto, money = Judgment("auto", "within_limits"), AutomaticMoney(Decimal(0), Decimal(0), Decimal(100), Decimal(1000))
+    assert tightened_by_switch(auto, "on", money, Decimal(100)) == auto
+    assert tightened_by_switch(auto, "approval", money, Decimal(1)).verdict == "approval"
+    assert tightened_by_switch(auto, "on", money, Decimal("100.01")).reason == "automatic_money_ceiling"
+    assert tightened_by_switch(auto, "on", replace(money, this_day=Decimal(950)), Decimal(51)).verdict == "approval"
+    assert tightened_by_switch(auto, "on", replace(money, hour_ceiling=None), Decimal(1)).verdict == "approval"
     assert stricter(auto, Judgment("deny", "x")).verdict == "deny"
 
 
@@ -174,8 +175,8 @@ def test_the_switch_and_the_ceiling_turn_automatic_money_into_approval() -> None
     ("change", "verdict", "reason"),
     [
         ({}, "auto", "within_rules"),
-        ({"amount": D("500.00")}, "auto", "within_rules"),
-        ({"amount": D("500.01")}, "approval", "above_handoff_limit"),
+        ({"amount": Decimal("500.00")}, "auto", "within_rules"),
+        ({"amount": Decimal("500.01")}, "approval", "above_handoff_limit"),
         ({"order_status": "shipped"}, "deny", "already_shipped"),
         ({"order_status": "cancelled"}, "deny", "already_cancelled"),
         ({"open_refund": True}, "deny", "order_has_refund"),
@@ -185,7 +186,7 @@ def test_the_switch_and_the_ceiling_turn_automatic_money_into_approval() -> None
     ],
 )
 def test_an_order_is_cancelled_before_it_leaves(change: dict[str, Any], verdict: str, reason: str) -> None:
-    facts = replace(CancelFacts("USD", "processing", D("50.00"), open_refund=False), **change)
+    facts = replace(CancelFacts("USD", "processing", Decimal("50.00"), open_refund=False), **change)
     judged = decide_cancel(facts, CLEAN, POLICY)
     assert (judged.verdict, judged.reason) == (verdict, reason)
 
@@ -209,12 +210,12 @@ def test_the_other_changes_follow_their_rules() -> None:
 def test_a_refund_stands_once_whether_the_provider_lists_it_or_only_we_know() -> None:
     listed = Refunded("refund:4417028:L1", "L1", 6400)
     money = MoneyFacts("USD", 10_000, 6_400, disputed=False, refunds=(listed,))
-    assert money.line_refunded("L1", [row()]) == D("64.00")
-    assert money.rest([row()]) == D("36.00")
+    assert money.line_refunded("L1", [row()]) == Decimal("64.00")
+    assert money.rest([row()]) == Decimal("36.00")
     unlisted = replace(money, refunded_minor=0, refunds=())
-    assert unlisted.line_refunded("L1", [row("pending")]) == D("64.00")
-    assert unlisted.rest([row("pending")]) == D("36.00")
-    assert unlisted.rest([row("failed")]) == D("100.00")
+    assert unlisted.line_refunded("L1", [row("pending")]) == Decimal("64.00")
+    assert unlisted.rest([row("pending")]) == Decimal("36.00")
+    assert unlisted.rest([row("failed")]) == Decimal("100.00")
     assert replace(money, disputed=True).rest([]) == 0
 
 

@@ -279,7 +279,7 @@ async def save_tried(
 
 
 async def decide(
-    conn: db.Connection, before: Action, status: Status, staff: str, note: str, claim_s: float
+    conn: db.Connection, before: Action, status: Status, *, staff: str, note: str, claim_s: float
 ) -> Action | None:
     """Move a waiting row by a person's decision: one conditional update on version, digest, status and deadline."""
     check_move(before.status, status, "decided")

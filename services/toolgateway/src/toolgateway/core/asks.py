@@ -282,7 +282,7 @@ class ReturnLabel(Ask):
     def same_as(self, row: Action) -> bool:
         return bool(row.args["line_ids"] == list(self.line_ids))
 
-    def judge(self, standing: Standing, policy: Policy) -> tuple[Judgment, dict[str, Any]]:
+    def judge(self, standing: Standing, policy: Policy) -> tuple[Judgment, dict[str, Any]]:  # noqa: ARG002
         known = all(self.order.paid_for(line) is not None for line in self.line_ids)
         facts = LabelFacts(self.order.status, self.order.delivered_at, known)
         recorded = {"order": order_snapshot(self.order), "guard": self.doubts.guard}
@@ -306,7 +306,7 @@ class AccountChange(Ask):
     def args(self) -> dict[str, Any]:
         return {"field": self.field, "value": self.value}
 
-    def judge(self, standing: Standing, policy: Policy) -> tuple[Judgment, dict[str, Any]]:
+    def judge(self, standing: Standing, policy: Policy) -> tuple[Judgment, dict[str, Any]]:  # noqa: ARG002
         recorded: dict[str, Any] = {"order": {}, "guard": self.doubts.guard, "stepped_up": self.stepped_up}
         return decide_account_change(self.field, self.doubts, policy, stepped_up=self.stepped_up), recorded
 

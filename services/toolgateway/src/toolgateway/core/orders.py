@@ -43,6 +43,8 @@ class Order(BaseModel):
     tracking_url: str | None = None
     lines: tuple[OrderLine, ...] = ()
     version: int | None = None
+    # What the payment provider calls the payment, where the store records it (Stripe: the payment intent).
+    payment_id: str | None = None
 
     def paid_for(self, line_id: str) -> Decimal | None:
         """Return what was paid for a line in the order's currency, or None when there is no such line."""
