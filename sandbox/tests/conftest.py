@@ -1,5 +1,6 @@
 """A sandbox as its own process on a free port, a receiver for its webhooks, and demo data."""
 
+import importlib
 import json
 import os
 import queue
@@ -17,6 +18,11 @@ from typing import Any
 
 import httpx2
 import pytest
+
+# In importlib mode pytest calls this folder's parent "sandbox" too; the package itself has to answer to the name.
+if getattr(sys.modules.get("sandbox"), "__file__", None) is None:
+    sys.modules.pop("sandbox", None)
+    importlib.import_module("sandbox")
 
 SECRET = "whsec_test"
 

@@ -14,8 +14,16 @@ _STOP = frozenset(
     "the and for you your are can how what when which does with from that this have has not will our out any all get "
     "was who why una los las por para que con del como cual cuando puedo esta son mis sus hay les des une est pour qui "
     "avec dans vos mes puis quand comment quel quelle sont pas vous nous der die das und ist ein eine mein meine ich "
-    "wie was wann kann den dem mit von auf fur sie wird sind nicht please order pedido commande bestellung".split()
+    "wie was wann kann den dem mit von auf fur sie wird sind nicht please order pedido commande bestellung "
+    "long much many take takes cuanto tarda combien temps lange dauert".split()
 )
+_ASKS_TIME = re.compile(
+    r"how (long|soon)|\bwhen\b|cuanto (tarda|tiempo)|cuando|combien de temps|quand|wie lange|\bwann\b"
+)
+_TELLS_TIME = re.compile(
+    r"\d.*\b(days?|hours?|weeks?|dias?|horas?|semanas?|jours?|heures?|semaines?|\w*tage?n?|stunden?|wochen?)\b"
+)
+_ASKS_FIGURE = re.compile(r"how (much|many)|\bcosts?\b|cuant|cuesta|combien|\bfrais\b|wie viel|kosten")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-ZÀ-Ý¿¡0-9])|\n+")
 
 
@@ -50,13 +58,29 @@ def answer(question: str, passages: list[Passage]) -> str | None:
         return None
     stems = [_stems(f"{passage.title} {passage.text}") for passage in passages]
     weight = {stem: 1 / (1 + sum(stem in held for held in stems)) for stem in asked}
-    place = max(range(len(passages)), key=lambda n: (sum(weight[stem] for stem in asked & stems[n]), -n))
-    if len(asked & stems[place]) < min(2, len(asked)):
+    # Passages come best first from a search that knows more than words, so an earlier one wins unless clearly beaten.
+    scores = [sum(weight[stem] for stem in asked & held) - 0.25 * place for place, held in enumerate(stems)]
+    best = scores.index(max(scores))
+    # One word in common is enough only when there is one, or for the passage that the search put first.
+    enough = 1 if len(asked) == 1 or (best == 0 and len(asked) == 2) else 2
+    if len(asked & stems[best]) < enough:
         return None
-    sentences = _sentences(passages[place].text)
-    ranked = sorted(range(len(sentences)), key=lambda n: (-sum(weight[s] for s in asked & _stems(sentences[n])), n))
+    text = fold(question)
+    wanted = _TELLS_TIME if _ASKS_TIME.search(text) else re.compile(r"\d") if _ASKS_FIGURE.search(text) else None
+
+    def worth(sentence: str) -> float:
+        told = wanted is not None and wanted.search(fold(sentence)) is not None
+        return sum(weight[stem] for stem in asked & _stems(sentence)) + told
+
+    sentences = _sentences(passages[best].text)
+    ranked = sorted(range(len(sentences)), key=lambda n: (-worth(sentences[n]), n))
     kept = [sentences[n] for n in sorted(ranked[:2])]
-    return " ".join(f"{part[:-1]} [{passages[place].article_id}]{part[-1]}" for part in kept) or None
+    return " ".join(f"{part[:-1]} [{passages[best].article_id}]{part[-1]}" for part in kept) or None
+
+
+def without_citations(text: str) -> str:
+    """Return an answer of this module without its markers."""
+    return re.sub(r" \[[^\]]*\](?=[.!?])", "", text)
 
 
 def _sentences(text: str) -> list[str]:
@@ -91,6 +115,6 @@ def _listed(data: Any) -> list[Passage]:
 
 
 def _stems(text: str) -> frozenset[str]:
-    # Five letters stand for a stem well enough in all four languages; "refunds", "refunded" and "refund" meet.
+    # Four letters stand for a stem well enough in all four languages; "refunds", "refunded" and "refund" meet.
     words = re.findall(r"[a-z]{3,}|\d+", fold(text))
-    return frozenset(word[:5] for word in words if word not in _STOP)
+    return frozenset(word[:4] for word in words if word not in _STOP)

@@ -121,6 +121,9 @@ def _question(conversation: Conversation, reading: Reading) -> Turn:
     if searched is None and conversation.tool("search_help_center"):
         return _call(ToolUse("search_help_center", {"query": conversation.last[:300]}))
     answer = grounded.answer(conversation.last, grounded.passages_in(conversation))
+    if answer is not None and not re.search(r"bracket|\bcit(e|ation)", conversation.system):
+        # Markers are for programs that asked for them; a customer would only stumble over them.
+        answer = grounded.without_citations(answer)
     return Turn(answer or _uncovered(conversation, reading))
 
 

@@ -21,6 +21,7 @@ _INTENTS = {
     "label": "return_request", "refund": "refund", "tracking": "where_is_my_order", "question": "policy_question",
     "thanks": "other",
 }  # fmt: skip
+_OURS = re.compile(r"\s*(agent|assistant|us|staff|system)\s*:", re.IGNORECASE)
 _LINE_CHARS = 160
 
 
@@ -44,20 +45,16 @@ def do_task(conversation: Conversation) -> Turn:
 
 
 def _summary(conversation: Conversation) -> str:
-    lines = "\n".join(conversation.customer or conversation.notes).splitlines()
-    said = [
-        line.partition(":")[2].strip() or line for line in lines if line.strip().lower().startswith("customer")
-    ] or lines
-    ours = [
-        line.partition(":")[2].strip()
-        for line in lines
-        if re.match(r"\s*(agent|assistant|us)\s*:", line, re.IGNORECASE)
-    ]
+    lines = [line for line in "\n".join(conversation.customer or conversation.notes).splitlines() if line.strip()]
+    ours = [line.partition(":")[2] for line in lines if _OURS.match(line)]
+    theirs = [
+        re.sub(r"^\s*customer\s*:", "", line, flags=re.IGNORECASE) for line in lines if not _OURS.match(line)
+    ] or ["-"]
     return "\n".join(
         (
-            f"The customer wrote: {_short(said[0] if said else '-')}",
+            f"The customer wrote: {_short(theirs[0])}",
             f"Our last answer: {_short(ours[-1]) if ours else 'none yet'}",
-            f"Open: {_short(said[-1] if said else '-')}",
+            f"Open: {_short(theirs[-1])}",
         )
     )
 
