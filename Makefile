@@ -14,7 +14,7 @@ help: ## list the commands
 
 .PHONY: setup
 setup: ## make .venv from requirements.lock (every command does this by itself)
-	@stack/setup.sh
+	@stack/setup.sh </dev/null
 
 .PHONY: lock
 lock: setup ## rewrite requirements.lock from the pyproject files (UPGRADE=1 takes newer versions)
@@ -65,7 +65,36 @@ check: setup ## lint, types and house rules; needs no server
 	@$(PY) -m ruff check $(SOURCES)
 	@$(PY) -m ruff format --check $(SOURCES)
 	@$(PY) -m mypy libs/*/src services/*/src sandbox/src stack/src bench conftest.py
-	@$(PY) -m pytest -q tests/architecture
+	@$(PY) -m pytest -q tests/architecture libs/common/tests/test_contracts.py
+
+.PHONY: contracts
+contracts: setup ## rewrite docs/contracts from the code
+	@$(PY) -m common.asyncapi docs/contracts
+
+# The handles read JSON lines and answer on standard output; `make -s` keeps make's own words out of it.
+.PHONY: classify
+classify: setup ## intent, language and route of each line: {"id","text","history"?}
+	@$(OFFLINE) $(PY) -m router.classify
+
+.PHONY: guard
+guard: setup ## the guard's verdict on each line: {"id","text","where"}
+	@$(OFFLINE) $(PY) -m common.guard
+
+.PHONY: check-reply
+check-reply: setup ## whether each reply is borne out by its facts: {"id","language","reply","facts"}
+	@$(OFFLINE) $(PY) -m agent.check_reply
+
+.PHONY: retrieve
+retrieve: setup ## help-center passages for each line: {"id","question","language"}
+	@$(OFFLINE) $(PY) -m agent.retrieve
+
+.PHONY: decide
+decide: setup ## the refund policy's verdict on each line: {"id","kind","args","facts"}
+	@$(OFFLINE) $(PY) -m toolgateway.decide
+
+.PHONY: train
+train: setup ## train the router's classifier from the rows in the repository; writes model and model card
+	@$(OFFLINE) $(PY) -m router.train
 
 .PHONY: format
 format: setup ## put the code into shape

@@ -134,8 +134,8 @@ def _agent(stack: Stack) -> dict[str, str]:
 def _toolgateway(stack: Stack) -> dict[str, str]:
     sandbox = stack.url("sandbox")
     return {
-        "TOOLGATEWAY_COMMERCE_URL": sandbox,
-        "TOOLGATEWAY_PAYMENTS_URL": sandbox,
+        "TOOLGATEWAY_COMMERCE_URL": f"{sandbox}/commerce",
+        "TOOLGATEWAY_PAYMENTS_URL": f"{sandbox}/payments",
         "TOOLGATEWAY_PAYMENTS_WEBHOOK_SECRET": stack.secrets.webhook_secret,
         "TOOLGATEWAY_STAFF_JWKS_URL": f"{sandbox}/staff-login/jwks.json",
         "TOOLGATEWAY_APPROVALS_URL": stack.url("approvals"),

@@ -23,7 +23,7 @@ from stack.secrets_file import keep_secrets
 from stack.servers import Servers, plan_servers
 from stack.supervisor import TICK_S, Supervisor, answers_ready
 
-READY_WITHIN_S = 180.0
+READY_WITHIN_S = 300.0  # ten interpreters on a busy two-core machine
 
 
 class _Stopped(Exception):  # noqa: N818 - no error, the end
