@@ -19,7 +19,7 @@ from agent.adapters.tokens import RedisTokenCounter
 from agent.adapters.toolgateway import Toolgateway
 from agent.core.handoff import HandOver
 from agent.core.limits import Limits
-from agent.core.policy_answers import figures_hold
+from agent.core.retrieval.grounding import check_grounding
 from agent.fixed import FixedFlow
 from agent.handlers import LOOP_GROUP, RAG_GROUP, fixed_handlers, loop_handlers, rag_handlers
 from agent.intake import Intake
@@ -163,7 +163,7 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             models=models,
             tokens=RedisTokenCounter(house.redis),
             guard=_build_guard(house),
-            is_grounded=figures_hold,
+            is_grounded=lambda answer, passages, question: check_grounding(answer, passages, question).ok,
             clock=house.clock,
             small_model=house.settings.small_model,
         )

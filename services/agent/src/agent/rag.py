@@ -42,7 +42,7 @@ _MODEL_BUDGET_S = 12.0
 # actions are (SPEC §13, overload).
 _SHED_AFTER_S = 20.0
 
-Grounding = Callable[[str, Sequence[Passage]], bool]
+Grounding = Callable[[str, Sequence[Passage], str], bool]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ class PolicyAnswers:
         if NOT_COVERED in text:
             return Answer(not_covered(language), [], "not_covered")
         cited = citations(text, found.passages)
-        if not cited or not self.is_grounded(text, found.passages) or not await self._holds(run, text):
+        grounded = bool(cited) and self.is_grounded(text, found.passages, run.work.message.text)
+        if not grounded or not await self._holds(run, text):
             return results
         return Answer(split_sentences(text), cited, "answered")
 

@@ -11,7 +11,6 @@ from common.events.model import Language
 
 Json = dict[str, Any]
 _CITED = re.compile(r"\[([A-Za-z0-9][A-Za-z0-9_.:/-]{0,80})\]")
-_FIGURE = re.compile(r"\d[\d.,]*")
 # What the model says when the passages don't hold the answer; never shown to a customer.
 NOT_COVERED = "NOT_COVERED"
 _SHOWN_RESULTS = 3
@@ -79,15 +78,3 @@ def search_results(language: Language, passages: Sequence[Passage]) -> list[str]
 def not_covered(language: Language) -> list[str]:
     """Return the honest answer to a question the help center doesn't cover."""
     return [say(language, "search_nothing"), say(language, "offer_person")]
-
-
-def figures_hold(answer: str, passages: Sequence[Passage]) -> bool:
-    """Say whether every citation is among the passages shown and every figure stands in one of them."""
-    shown = {p.article_id for p in passages}
-    known = {_plain(f) for p in passages for f in _FIGURE.findall(f"{p.title} {p.text}")}
-    figures = _FIGURE.findall(without_citations(answer))
-    return set(cited_ids(answer)) <= shown and all(_plain(figure) in known for figure in figures)
-
-
-def _plain(figure: str) -> str:
-    return figure.replace(",", ".").rstrip(".")

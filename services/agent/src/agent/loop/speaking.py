@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from prometheus_client import Counter
 
 from agent.adapters.run_store import ClaimedRun
-from agent.core.claims import check_reply, split_sentences
+from agent.core.claims import check_reply, split_sentences, templated_truth
 from agent.core.facts import facts_of, merge_ledger
 from agent.core.state import Memory
-from agent.core.truth import ledger_words
 from agent.loop.parts import Parts
 from common.errors import OutcomeUnknown, Transient
 from common.events.model import Language
@@ -49,4 +48,4 @@ async def refresh_rows(parts: Parts, conversation_id: str, memory: Memory) -> No
 
 def safe_words(memory: Memory, language: Language) -> list[str]:
     """Return what the ledger itself would say."""
-    return split_sentences(ledger_words(language, list(memory.actions.values())))
+    return split_sentences(templated_truth(language, facts_of(memory)))

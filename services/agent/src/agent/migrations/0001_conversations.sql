@@ -76,3 +76,4 @@ create index handoffs_without_summary on handoffs (summary_at) where summary = '
 ${outbox_tables}
 grant select, insert, update, delete on all tables in schema support to ${support};
 grant usage on all sequences in schema support to ${support};
+grant select on outbox to ${reconciler};
