@@ -139,7 +139,7 @@ def _toolgateway(stack: Stack) -> dict[str, str]:
         "TOOLGATEWAY_PAYMENTS_WEBHOOK_SECRET": stack.secrets.webhook_secret,
         "TOOLGATEWAY_STAFF_JWKS_URL": f"{sandbox}/staff-login/jwks.json",
         "TOOLGATEWAY_APPROVALS_URL": stack.url("approvals"),
-        "TOOLGATEWAY_HELP_CENTER_URL": stack.url("agent-rag"),
+        "TOOLGATEWAY_HELP_CENTER_URL": f"{stack.url('agent-rag')}/v1/help-center/search",
     }
 
 
