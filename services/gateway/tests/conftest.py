@@ -3,16 +3,18 @@
 import asyncio
 import contextlib
 import json
+import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import jwt
+import asyncpg
 import pytest
+import pytest_asyncio
 from aiokafka import AIOKafkaConsumer
 
 from common import db
@@ -28,6 +30,7 @@ from gateway.app import Gateway, Outside, wire
 from gateway.core.identities import same_address, same_phone
 from gateway.settings import Settings
 from stack.databases import TestDatabase
+from stack.kafka_topics import create_topics, delete_topics
 from stack.ports import free_port
 
 HOOK_SECRET = "a hook secret for tests"
@@ -190,7 +193,14 @@ class World:
     keys: Path
     kafka_bootstrap: str
     topic_prefix: str
-    _seen: list[dict[str, Any]] = field(default_factory=list)
+    started_ms: int = 0
+
+    def start_over(self) -> None:
+        """Forget what earlier tests sent and arranged."""
+        self.started_ms = time.time_ns() // 1_000_000
+        self.mail.sent.clear()
+        self.mail.trouble.clear()
+        self.directory.customers.clear()
 
     def customer(self, customer_id: str, holds_s: float = 3_600) -> Client:
         return Client(self.http, self.url, f"customer:{customer_id}:{holds_s}")
@@ -242,7 +252,8 @@ class World:
                 found: list[dict[str, Any]] = []
                 while len(found) < count:
                     record = await consumer.getone()
-                    found.append(json.loads(record.value))
+                    if record.timestamp >= self.started_ms:
+                        found.append(json.loads(record.value))
         finally:
             await consumer.stop()
         return sorted(found, key=lambda e: e.get("received_at", ""))
@@ -267,33 +278,42 @@ def answer(message_id: str, text: str = "It is on its way.", **done: Any) -> lis
     ]
 
 
-@pytest.fixture
-def settings(database: TestDatabase, kafka_bootstrap: str, redis_url: str, topic_prefix: str, keys: Path) -> Settings:
+@pytest.fixture(scope="module")
+def settings(
+    module_database: TestDatabase, kafka_bootstrap: str, redis_url: str, module_prefix: str, keys: Path
+) -> Settings:
     return Settings(
         kafka_bootstrap=kafka_bootstrap,
         redis_url=redis_url,
-        topic_prefix=topic_prefix,
+        topic_prefix=module_prefix,
         profile="dev",
         keys_dir=keys,
-        GATEWAY_DATABASE_URL=database.dsn("gateway"),
+        GATEWAY_DATABASE_URL=module_database.dsn("gateway"),
         GATEWAY_PORT=free_port(),
         GATEWAY_LOGIN_JWKS_URL="http://127.0.0.1:9/jwks.json",
         GATEWAY_HOOK_SECRET=HOOK_SECRET,
         GATEWAY_COMMERCE_URL="http://127.0.0.1:9",
         GATEWAY_MAIL_URL="http://127.0.0.1:9",
         GATEWAY_HEARTBEAT_S=0.5,
+        # The tests of one file share customers; those about the limit bring their own.
+        GATEWAY_MESSAGES_PER_10S=10_000,
     )
 
 
+@pytest.fixture(scope="module")
+def module_prefix() -> str:
+    return f"t{uuid.uuid4().hex[:8]}."
+
+
 RunGateway = Callable[..., "contextlib.AbstractAsyncContextManager[World]"]
+TABLES = "conversations, messages, idempotency, events, threads, sources, codes, code_tries, deliveries, outbox, inbox"
 
 
-@pytest.fixture
-async def run_gateway(
-    settings: Settings, keys: Path, make_topics: Callable[[Iterable[Topic]], Awaitable[None]]
-) -> RunGateway:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def run_gateway(settings: Settings, keys: Path) -> AsyncIterator[RunGateway]:
     """Start a gateway; further ones share its database and topics (replicas)."""
-    await make_topics([CHANNEL_INBOUND, MESSAGES, REPLIES])
+    topics = (CHANNEL_INBOUND, MESSAGES, REPLIES)
+    await create_topics(settings.kafka_bootstrap, settings.topic_prefix, topics)
     directory, mail, login = FakeDirectory(), FakeMail(), FakeLogin()
 
     @contextlib.asynccontextmanager
@@ -329,7 +349,8 @@ async def run_gateway(
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
 
-    return run
+    yield run
+    await delete_topics(settings.kafka_bootstrap, settings.topic_prefix, topics)
 
 
 async def _until_alive(http: aiohttp.ClientSession, url: str) -> None:
@@ -342,18 +363,19 @@ async def _until_alive(http: aiohttp.ClientSession, url: str) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.fixture
-async def world(run_gateway: RunGateway) -> AsyncIterator[World]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_world(run_gateway: RunGateway) -> AsyncIterator[World]:
     async with run_gateway() as running:
         yield running
 
 
-@pytest.fixture
-def sign_token(keys: Path) -> Callable[..., str]:
-    """Sign a login token as the store would, with any claims, headers and key."""
-
-    def sign(claims: dict[str, Any], *, key: str | None = None, algorithm: str = "EdDSA", **headers: Any) -> str:
-        pem = (keys / "login.pem").read_text() if key is None else key
-        return jwt.encode(claims, pem, algorithm=algorithm, headers={"kid": "login-1", **headers})
-
-    return sign
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(shared_world: World, module_database: TestDatabase) -> World:
+    """The file's gateway, empty again: a group takes seconds to join, a truncate takes none."""
+    admin = await asyncpg.connect(module_database.dsn("admin"), server_settings={"search_path": "gateway"})
+    try:
+        await admin.execute(f"truncate {TABLES} restart identity cascade")
+    finally:
+        await admin.close()
+    shared_world.start_over()
+    return shared_world

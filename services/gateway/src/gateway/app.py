@@ -54,6 +54,7 @@ class Gateway:
     """The wired parts that have to be run."""
 
     app: FastAPI
+    events: Events
     hub: Hub
     postman: Postman
     neighbours: Neighbours
@@ -106,6 +107,7 @@ def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) 
 
     return Gateway(
         app=build_api(routes, ready, lambda: not consumer.stalled()),
+        events=events,
         hub=hub,
         postman=postman,
         neighbours=Neighbours(settings.database_url, hub, instance),

@@ -27,7 +27,7 @@ async def follow_message(
             if reading and news:
                 news = None
                 continue
-            if reading and last > 0 and await _has_ended(events, conversation_id, message_id):
+            if reading and last > 0 and await _has_ended(events, conversation_id, message_id, last):
                 return
             news = await inbox.next()
 
@@ -48,10 +48,13 @@ async def follow_conversation(events: Events, hub: Hub, conversation_id: str, af
             news = None if reading and news else await inbox.next()
 
 
-async def _has_ended(events: Events, conversation_id: str, message_id: str) -> bool:
-    """A client that has seen the end and resumes gets an empty stream, not one that never ends."""
+async def _has_ended(events: Events, conversation_id: str, message_id: str, last: int) -> bool:
+    """A client that has seen the end and resumes gets an empty stream, not one that never ends.
+
+    An end that was stored since the replay is news still to be read.
+    """
     newest: StoredEvent | None = await events.newest_of_message(conversation_id, message_id)
-    return newest is not None and newest.event == "done"
+    return newest is not None and newest.event == "done" and newest.seq <= last
 
 
 def _has_gap(last: int, numbers: list[int]) -> bool:

@@ -102,7 +102,8 @@ class Events:
     async def save(self, conversation_id: str, events: Sequence[ReplyEvent]) -> Saved:
         """Store one conversation's reply events; Refused where they belong to no conversation, or to another one."""
         plan = plan_replies(Known(0, {}, frozenset()), events)
-        saved = await self._write(self._pool, conversation_id, plan)
+        # A plan that drops something builds on what came before, which the hopeful one doesn't know.
+        saved = None if plan.dropped else await self._write(self._pool, conversation_id, plan)
         if saved is None:
             saved = await db.in_transaction(
                 self._pool, lambda conn: self._save_carefully(conn, conversation_id, events)
