@@ -2,9 +2,10 @@
 
 import json
 import re
+from dataclasses import replace
 
 from sandbox.core.personas.reading import fold, read
-from sandbox.core.turn import Conversation, Turn
+from sandbox.core.turn import Conversation, Said, Turn
 
 _SUMMARY = re.compile(
     r"\bsum(mari[sz]e)?\b.{0,40}\b(up|conversation|support)|three(-| short | plain )?\s*lines?|hand-?over summary",
@@ -40,8 +41,28 @@ def do_task(conversation: Conversation) -> Turn:
         return Turn(json.dumps(judged))
     if _SUMMARY.search(conversation.system):
         return Turn(_summary(conversation))
-    wish = read(conversation).wish
-    return Turn(json.dumps({"intent": _INTENTS[wish], "type": _INTENTS[wish], "confidence": 0.9, "entities": {}}))
+    return Turn(json.dumps(_classified(conversation)))
+
+
+def _classified(conversation: Conversation) -> dict[str, object]:
+    """Return the reading of the newest text; it may come as a JSON list of turns."""
+    asked = replace(conversation, said=(Said("customer", _newest(conversation.last)),))
+    reading = read(asked)
+    return {
+        "intent": _INTENTS[reading.wish],
+        "confidence": 0.9,
+        "language": reading.language,
+        "sentiment": 0.0,
+        "multi_intent": False,
+    }
+
+
+def _newest(text: str) -> str:
+    try:
+        turns = json.loads(text)
+        return str(turns[-1]["text"])
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return text
 
 
 def _summary(conversation: Conversation) -> str:
