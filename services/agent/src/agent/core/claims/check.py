@@ -48,7 +48,8 @@ def _unreal(prepared: Prepared, readings: list[Reading], facts: Facts, lexicon: 
     if unreal:
         return unreal
     general = not readings and any(_general(c, lexicon) for c in prepared.clauses)
-    if general:
+    denied = readings and all(r.manner == "negated" for r in readings)
+    if general or denied:
         return ""
     for amount in prepared.values.amounts:
         if not amount_is_real(amount, facts) and not _is_sum(readings):

@@ -6,6 +6,8 @@ from agent.core.claims.lexicon import Source
 ENGLISH = Source(
     code="en",
     spellings=(
+        (r"\b(?:house|street|door|flat) number\b", r"address"),
+        (r"\b(right|correct|wrong|new) street\b", r"\1 address"),
         (r"\bcan't\b", "cannot"),
         (r"\bwon't\b", "will not"),
         (r"\bshan't\b", "shall not"),
@@ -74,6 +76,19 @@ ENGLISH = Source(
         r"if (?:i|we) (?:see|read|understand) .. correctly",
         r"no longer out of pocket(?=\W*$)",
     ),
+    invitation=(
+        r"if you",
+        r"would you",
+        r"shall i",
+        r"do you",
+        r"let me know",
+    ),
+    able=(
+        r"can(?! see)",
+        r"could",
+        r"may",
+        r"might",
+    ),
     offer=(
         r"(?:i|we) (?:can|could|may|might|would)(?! not)(?! (?:now )?(?:already )?(?:confirm|see|tell|assure|say|report|promise|happily confirm|gladly confirm|inform|also confirm|also see|only see|only confirm))",
         r"you (?:can|could|may|might)(?! (?:now |already |also )*(?:see|find|expect|download|print|use|view|open|access|look forward|pick|track|check|rest|relax|consider|count|be sure|grab|get it|collect|spend))",
@@ -116,6 +131,7 @@ ENGLISH = Source(
     ),
     inverted=(),
     presupposed=(
+        r"(?:after|before|until|following|since) your (?:refund|cancellation|address change|reimbursement)",
         r"(?:once|when|before|until|after|as soon as|by the time|while) (?:your|the) (?:refund|money|amtx|label|cancellation) (?:\w+ ){0,2}(?:lands?|arrives?|shows? up|comes?|is there|reach\w*|hits?|gets|goes|appears?|clears?|is on)",
         r"(?:once|when|as soon as) you (?:see|get|receive|have) (?:your|the) (?:refund|money|label|amtx)",
     ),
@@ -164,6 +180,7 @@ ENGLISH = Source(
         r"went through",
     ),
     wish=(
+        r"you (?:have |had |already )*(?:cancelled|canceled|changed|returned|moved|ordered|bought|paid (?:by|with|via)|used|sent (?:us|back|in)|called|contacted|chose|picked|entered)",
         r"you (?:would like|want(?:ed)?|asked|wish(?:ed)?|need(?:ed)?|said|wrote|mentioned|told|requested|hoped|are (?:asking|waiting|hoping|looking|after|thinking)|were (?:hoping|asking|promised|told)|expect(?:ed)?|prefer|think|thought|say|mean|tried|write)",
         r"(?:your|the) (?:question|request|wish|message|email|note|enquiry|inquiry|concern|mail) (?:about|for|to|regarding|on|concerning)",
         r"about (?:a|your|the) (?:possible )?refund",
@@ -196,9 +213,13 @@ ENGLISH = Source(
     ),
     when=(r"as soon as", r"once", r"when", r"after", r"the moment", r"until"),
     agreed_condition=(
+        r"before .. (?:says? yes|approv\w+|agree\w*|sign\w* off|okay\w*|green light|go-?ahead|decid\w+)",
         r"(?:once|if|when|as soon as|after|should|provided|subject to|assuming|until|unless|the moment|depends on|dependent on|conditional on|as long as|following|pending|only with|upon|on) .. (?:approv\w+|agree\w*|decid\w+|decision|sign\w* (?:it )?off|sign-?off|green light|go-?ahead|okay\w*|ok|consent\w*|says? yes|yes|nods?|authori[sz]\w+|releas\w*|clears|cleared|gives? .. (?:nod|go|ok|yes)|review(?:ed)?|signature|signs|accepts?|accepted|permits?|allows?|waves?)",
     ),
     negation=(
+        r"(?:we|i) (?:have )?kept",
+        r"(?:holding|held) on to",
+        r"kept your money",
         r"stays? the same",
         r"remains? the same",
         r"(?:is|are) still the same",
@@ -239,6 +260,8 @@ ENGLISH = Source(
         r"not (?:offer|permitted|entitled)",
     ),
     positive=(
+        r"nothing will (?:ship|be sent|leave|be shipped|go out)",
+        r"no longer (?:in use|used|valid)",
         r"no longer have an? (?:open |active )?order",
         r"will not (?:now |be |any more |anymore )*(?:sent|ship\w*|leave|go out|dispatched|delivered)(?: any ?more| now| after all)?",
         r"no longer (?:active|exists|on its way|going|ships|owed|be sent|in the system)",
@@ -256,8 +279,10 @@ ENGLISH = Source(
         r"not quite",
     ),
     waiting=(
+        rf"{PERSON} .. (?:last word|final say|final word|call to make)",
+        r"(?:last word|final say) .. (?:is|lies|rests|belongs)",
         r"(?:await\w*|wait(?:s|ing)? (?:for|on)|needs?|requires?|pending|subject to|up for|in for|out for|submitted for|sent (?:\w+ ){0,3}for|with .. for|hinges on|depends on|missing|lacks|asked .. for|hangs on|still wants|requested|before|passed .. for|put .. for|forwarded .. for|given .. for|queued for) .. (?:approval|approved?|decision|decided?|decide|sign(?:ing)?-? ?off|signature|go-?ahead|green light|okay|ok|consent|nod|authori[sz]ation|authori[sz]e\w*|blessing|yes|human review|review|manual check|second pair of eyes|verdict|say-so|thumbs up|permission|confirmation from a|final word)",
-        rf"{PERSON} (?:\w+ ){{0,3}}(?:decid\w+|approv(?:e|es|ing)|review\w*|sign\w* off|authori[sz](?:e|es|ing)|must|needs? to|has to|have to|have yet|has yet|consider\w*|weigh\w*|assess\w*|evaluat\w+|judg\w+|examin\w+|study\w*|going over|check(?:s|ing)?|look(?:s|ing)? (?:at|over)|yet to|still has|confirm)",
+        rf"{PERSON} (?:\w+ ){{0,3}}(?:decid\w+|approv(?:e|es|ing)|review\w*|(?:signs?|signing|sign) off|authori[sz](?:e|es|ing)|must|needs? to|has to|have to|have yet|has yet|consider\w*|weigh\w*|assess\w*|evaluat\w+|judg\w+|examin\w+|study\w*|going over|check(?:s|ing)?|look(?:s|ing)? (?:at|over)|yet to|still has|confirm)",
         r"under (?:human |manual )?review",
         r"being (?:reviewed|assessed|considered|examined|evaluated|looked at|checked)",
         rf"up to (?:a|my|our|the) {PERSON}",
@@ -291,6 +316,7 @@ ENGLISH = Source(
     ),
     not_yet=(r"yet", r"so far", r"still", r"until now"),
     declined=(
+        r"turn(?:ed|ing|s)? .. down",
         r"declined",
         r"rejected",
         r"refused",
@@ -310,6 +336,7 @@ ENGLISH = Source(
         r"red light",
     ),
     failed=(
+        r"(?:got|is|was) stuck",
         r"failed",
         r"bounced",
         r"did not (?:work|go through|succeed|complete)",
@@ -373,6 +400,8 @@ ENGLISH = Source(
         r"hang tight",
     ),
     started=(
+        r"request (?:has |was |is |have )*(?:gone in|submitted|in|sent|received|recorded|placed|registered|lodged|passed)",
+        r"gone in",
         r"asked (?:for|to|that)",
         r"(?:initiated|started|kicked off|triggered|begun|began|set in motion|requested|submitted|lodged|put in|queued|instructed)",
     ),
@@ -404,6 +433,8 @@ ENGLISH = Source(
         r"(?:i|we) (?:just |already )?(?:refunded|cancelled|sent|issued|changed|updated|created|stopped|paid)",
     ),
     sorted_out=(
+        r"(?:been|was|is|got|all) dealt with",
+        r"(?:been|was) sorted",
         r"(?:all|that is|it is|this is|everything is|now|consider it|consider that|this has been|it has been|that has been|everything has been|all|already) (?:done|sorted|settled|taken care of|complete\w*|set|fixed|resolved|dealt with|handled|sorted out|finished|arranged)",
         r"^(?:done|sorted|finished|settled|completed)(?: and dusted)?$",
         r"taken care of",
@@ -435,6 +466,7 @@ ENGLISH = Source(
         r"(?:looked|checked|found|seen|read|understood|noted|received|asked|explained|reviewed|thought|heard|tried|missed|learned|been|taken a|got your|listed|gathered|noticed|compared|attached the|given you all|mentioned|written down|searched|verified|answered|described|had|opened (?:for|on|at)|put together|linked|identified|located|pulled up|double-checked|included|summari[sz]ed|shown|told|helped|said|stated|collected|considered|happened|needed|wanted|hoped|decided to|made a note|made sense|made sure|kept|met|made it clear|made clear|agreed|apologi[sz]ed|set aside time|appreciated|enjoyed|loved|run (?:in|since|for)|been|expanded|moved (?:to|our)|grown|won|based|closed for|existed|confirmed your|let)",
     ),
     whole=(
+        r"everything you(?: have)? (?:bought|ordered|paid)",
         r"(?:whole|entire|complete|full) (?:order|purchase|ordx|basket)",
         r"(?:order|purchase|ordx) .. (?:in full|in its entirety|completely|entirely|fully)",
         r"everything (?:you (?:bought|ordered|paid)|in (?:the|your) order|from)",

@@ -6,8 +6,10 @@ from agent.core.claims.lexicon import Source
 FRENCH = Source(
     code="fr",
     spellings=(
+        (r"\bnuméro de (?:la )?rue\b", r"adresse"),
+        (r"\b(bonne|nouvelle) rue\b", r"\1 adresse"),
         (r"\bquelqu'un", "quelquun"),
-        (r"\b(avant que|à moins que)\b(.{0,50}?) n'", r"\1\2 "),
+        (r"\b(avant que|à moins que)\b(.{0,50}?) n(?:'|e )(?=\w)", r"\1\2 "),
         (r"\b(l|d|n|j|s|c|m|t)'(?=\w)", r"\1e "),
         (r"\b(qu|jusqu|lorsqu|puisqu)'(?=\w)", r"\1e "),
         (r"quelquun", "quelqu'un"),
@@ -48,6 +50,8 @@ FRENCH = Source(
         r"toujours",
     ),
     noise=(
+        r"à votre service",
+        r"au service de",
         r"numéro de (?:la |votre )?commande",
         r"ne (?:vous |te |se )?inquiétez pas",
         r"ne te inquiète pas",
@@ -72,6 +76,16 @@ FRENCH = Source(
         r"inutile de .. \w+",
         r"ne manqu\w+ pas",
         r"sauf erreur",
+    ),
+    invitation=(
+        r"si (?:vous|tu)",
+        r"voulez",
+        r"souhaitez",
+    ),
+    able=(
+        r"peu(?:t|vent|x)",
+        r"pourr\w+",
+        r"pouv\w+",
     ),
     offer=(
         r"il (?:me|nous) (?:faudra|faut|faudrait)",
@@ -107,6 +121,7 @@ FRENCH = Source(
     ),
     inverted=(),
     presupposed=(
+        r"(?:après|avant|depuis) votre (?:remboursement|annulation)",
         r"(?:quand|lorsque|dès que|avant que|une fois que|jusque à ce que) (?:votre|le|la|ton) (?:remboursement|argent|étiquette|virement) .. (?:arriv\w+|sera|apparaî\w+|parvien\w+|vient|tombe\w*)",
         r"(?:quand|lorsque|dès que) vous (?:verrez|recevrez|aurez) (?:votre|le|la) (?:remboursement|argent|étiquette|virement)",
     ),
@@ -148,6 +163,8 @@ FRENCH = Source(
         r"(?:a|ont) (?:bien |déjà |été )*\w+é",
     ),
     wish=(
+        r"vous (?:avez|aviez) (?:\w+ )?(?:annulé|changé|renvoyé|commandé|acheté|envoyé|payé (?:par|avec)|appelé|choisi|déménagé)",
+        r"(?:disiez|disais|écriviez|mentionniez|évoquiez|racontiez)",
         r"(?:vous|tu) (?:souhait\w+|voul\w+|veux|demand\w+|désir\w+|aimer\w+|cherch\w+|attend\w+|parl\w+|mentionn\w+|dit\w*|avez (?:demandé|dit|écrit|mentionné)|as (?:demandé|dit|écrit)|me (?:dites|demandez)|évoqu\w+|espér\w+|pens\w+|préfér\w+|interrog\w+)",
         r"(?:votre|ta) (?:question|demande|message|souhait|interrogation) (?:sur|de|concernant|au sujet|à propos|pour)(?! .. (?:étud|examin|en cours|valid|attent|approuv|refus|rejet|accept))",
         r"(?:questions?|informations?|détails|aide|plus) (?:sur|concernant|à propos)",
@@ -164,6 +181,7 @@ FRENCH = Source(
     condition=(r"si", r"au cas où", r"à moins que", r"à condition", r"serait", r"pourrait", r"serions", r"en cas de"),
     when=(r"quand", r"lorsque", r"dès", r"dès que", r"une fois", r"après", r"aussitôt que", r"jusque", r"tant que"),
     agreed_condition=(
+        r"(?:avant que|jusque à ce que|quand|si) .. (?:oui|accord|feu vert|approuv\w+|valid\w+|tranch\w+)",
         r"(?:si|quand|lorsque|dès que|dès|une fois|après|aussitôt que|jusque|sous réserve|à condition|tant que|dépend\w*|sans|en cas de|avec|suite à|moyennant|seulement si|que si) .. (?:approuv\w+|approbation|accord\w*|valid\w+|feu vert|accept\w+|décid\w+|décision|sign\w+|autoris\w+|oui|aval|agrément|consent\w+|d'accord|de accord|permission|tranch\w+|donné son|donne son)",
     ),
     negation=(
@@ -196,6 +214,10 @@ FRENCH = Source(
         r"pas éligible",
     ),
     positive=(
+        r"sans effet",
+        r"ne (?:sert|existe) plus",
+        r"rien ne (?:partira|part)",
+        r"ne attendez (?:pas|plus)",
         r"ne (?:partira|part|sera|existe|bougera) (?:donc )?(?:plus|pas)(?: expédiée?| envoyée?| livrée?)?",
         r"ne est plus (?:active|en cours|d'actualité|de actualité|valable|à l'ordre du jour)",
     ),
@@ -207,6 +229,7 @@ FRENCH = Source(
         r"pas de (?:confirmation|retour|réponse) (?:encore|pour)?",
     ),
     waiting=(
+        r"dernier mot",
         rf"{PERSON} de (?:décider|trancher|valider|approuver|statuer)",
         rf"(?:décide|décidera|tranche|tranchera|approuver|valider|décider) .. {PERSON}",
         r"(?:attend\w*|attente|nécessit\w+|besoin|requiert|requis\w*|soumis\w*|dépend\w*|manque\w*|reste|faut|en suspens|sous réserve|demandé\w*|transmis\w* .. pour|sollicité\w*|exige|subordonné\w*|suspendu\w*) .. (?:approbation|approuv\w+|accord|validation|valid\w+|feu vert|décision|décid\w+|signature|sign\w+|autorisation|autoris\w+|aval|ok|oui|tranch\w+|consentement|agrément|avis|relecture|visa|vérification (?:humaine|par)|verdict)",
@@ -258,6 +281,8 @@ FRENCH = Source(
         r"défavorable",
     ),
     failed=(
+        r"bloqu\w+ (?:à|en|chez)",
+        r"se est bloquée?",
         r"échouée?s?",
         r"échec",
         r"pas (?:abouti|fonctionné|marché|réussi|passée?)",
@@ -311,6 +336,7 @@ FRENCH = Source(
         r"suit son cours",
     ),
     started=(
+        r"demande .. (?:partie|envoyée|enregistrée|transmise|reçue|déposée|faite)",
         r"demandé (?:le|la|que|à)",
         r"lancée?",
         r"initiée?",
@@ -382,7 +408,7 @@ FRENCH = Source(
         r"(?:commande|ordx|achat) .. (?:intégralement|totalement|en totalité|entièrement|complètement|dans son intégralité|en intégralité)",
         r"tous (?:les|vos|tes) (?:articles|produits)",
         r"(?:intégralement|entièrement|totalement) .. (?:commande|ordx|achat)",
-        r"tout ce que vous avez (?:acheté|payé|commandé)",
+        r"tout ce que vous avi?ez (?:acheté|payé|commandé)",
         r"jusqu'au dernier centime",
         r"jusque au dernier centime",
         r"chaque (?:article|centime)",

@@ -1,6 +1,6 @@
 """French verbs and nouns for deeds, and for where an order is."""
 
-MONEY = r"(?:argent|amtx|centime|prix de|montant|somme|paiement|fonds|prix|ce que vous avez payé|euros|achat|solde|virement)"
+MONEY = r"(?:argent|amtx|centime|prix de|montant|somme|paiement|fonds|prix|ce que vous avi?ez payé|euros|achat|solde|virement)"
 CARD = r"(?:carte|compte|banque|paypal|relevé|moyen de paiement|visa|portefeuille|poche)"
 _CHANGED = (
     r"(?:affich\w+|répar\w+|chang(?:é|ée|és|ées|eons|erons|erai|e|er)|modifi\w+|mis(?:e|es)? à jour|mettons à jour|mettrai à jour|à jour|corrig\w+|enregistr\w+|remplac\w+|rectifi\w+|actualis\w+|ajust\w+|sauvegard\w+|"
@@ -18,6 +18,7 @@ _FIELD = r"(?:téléphone|portable|mobile|numéro|e-?mail|mail|courriel|adresse 
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:vous|te) (?:est|sont|a été|ont été) (?:revenu|rendu|renvoyé|reversé|restitué|retourné)\w*",
         r"(?:paiement|achat) .. (?:annul|contre-?pass|extourn|invers)\w+",
         r"(?:retir|enlev|ôt|dédui)\w+ .. (?:facture|amtx)",
         r"rien .. (?:rendu|remboursé|reversé|restitué)",
@@ -40,6 +41,9 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:fait|effectué|émis|envoyé|traité|validé|approuvé|refusé|rejeté|accordé|lancé|exécuté|initié|confirmé|enregistré|demandé|procédé|procédons|déclenché|ordonné|autorisé|réalisé|traitons|lançons|effectuons|passé|recevrez|recevoir|obtenu|finalisé|programmé|enclenché|accepté|bouclé) .. remboursement",
     ),
     "cancel": (
+        r"(?:achat|commande) .. sans effet",
+        r"rien ne (?:partira|part)",
+        r"tout annulé",
         r"arrêt de .. commande",
         rf"{SHIP} .. existe plus",
         r"commande .. (?:maintenue|toujours active|conservée)",
@@ -107,6 +111,9 @@ STRONG: dict[str, tuple[str, ...]] = {
 }
 WEAK: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:le|double|votre) (?:prélèvement|débit|paiement|montant|prix|banque|carte)",
+        r"versement",
+        r"(?:votre|ta) (?:carte|poche|banque)",
         r"remboursements?",
         r"(?:votre|ton|le|de le) argent",
         r"amtx",
@@ -116,17 +123,37 @@ WEAK: dict[str, tuple[str, ...]] = {
         r"le montant",
     ),
     "cancel": (r"annulation", r"annuler"),
-    "address_change": (r"adresse", r"changement de adresse"),
-    "return_label": (_LABEL,),
+    "address_change": (
+        r"(?:nouveau|nouvel|nouvelle|bonne?) (?:logement|appartement|maison|rue|domicile|chez-vous)",
+        r"adresse",
+        r"changement de adresse",
+    ),
+    "return_label": (
+        r"autocollant",
+        r"vignette",
+        r"documents? de retour",
+        _LABEL,
+    ),
     "account_change": (
+        r"(?:votre|ton|le|ancien|nouveau|nouvel|la) (?:ancien |nouveau |nouvel )?(?:e-?mail|mail|courriel|portable|mobile|téléphone|nom|prénom|profil|numéro)",
+        r"(?:votre|ton) compte",
         r"votre (?:nom|prénom|profil|numéro|fiche)",
         r"(?:vos|tes|les) (?:coordonnées|données|informations)",
         r"(?:votre|ton|le) (?:numéro de téléphone|téléphone|e-?mail|mail|courriel|portable)",
     ),
-    "handoff": (r"tickets?", r"réclamation", r"enquête"),
+    "handoff": (
+        rf"{PERSON}",
+        rf"{_CARRIER}",
+        r"(?:votre|ton|le) dossier",
+        r"plainte",
+        r"tickets?",
+        r"réclamation",
+        r"enquête",
+    ),
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"(?:partira|part|sera (?:expédiée?|envoyée?))",
         r"(?:livreur|transporteur|chronopost|colissimo|coursier|la poste) .. (?:a|achemine|transporte|détient|possède|apporte)",
         r"expédiée?s?",
         r"envoyée?s?",
@@ -152,6 +179,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"(?:transporteur|livreur|coursier|la poste|chronopost|colissimo) .. (?:a|transporte|achemine|apporte|dans son camion)",
     ),
     "delivered": (
+        r"(?:arrivera|sera livrée?)",
         r"livrée?s?",
         r"arrivée?s?",
         r"remise? (?:à|en) (?:vous|main|votre)\w*",

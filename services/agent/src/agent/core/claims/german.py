@@ -5,7 +5,14 @@ from agent.core.claims.lexicon import Source
 
 GERMAN = Source(
     code="de",
-    spellings=((r"(?<=\w)'s\b", " es"), (r"\bz\. ?b\.", "zb"), (r"\bd\. ?h\.", "dh")),
+    spellings=(
+        (r"\bhausnummer\b", r"adresse"),
+        (r"\b(richtige|neue|korrekte)n? straße\b", r"\1 adresse"),
+        (r"\bkontonummer\b", r"bankdaten"),
+        (r"(?<=\w)'s\b", " es"),
+        (r"\bz\. ?b\.", "zb"),
+        (r"\bd\. ?h\.", "dh"),
+    ),
     breaks=(
         r"und",
         r"aber",
@@ -58,6 +65,17 @@ GERMAN = Source(
         r"spätestens",
         r"ohne ihr zutun",
     ),
+    invitation=(
+        r"wenn (?:sie|du) .. (?:möchten|möchtest|wollen|willst)",
+        r"möchten sie",
+        r"soll ich",
+    ),
+    able=(
+        r"kann",
+        r"könn\w+",
+        r"darf",
+        r"dürf\w+",
+    ),
     offer=(
         r"(?:kann|können|könnte|könnten|könntest|kannst|dürfte|darf|dürfen)(?! .{0,40}(?:bestätigen|mitteilen|sagen|versichern|einsehen|herunterladen|ausdrucken|abrufen|finden|sehen|verwenden|nutzen|beruhigen|entspann\w+|freuen|beruhigt|informieren|verfolgen|verbuchen)(?!\w))",
         r"wenn (?:sie|du|ihnen|dir|es ihnen) .. (?:möchten|möchtest|wollen|willst|wünschen|mögen|einverstanden|lieber|bestätigen|zustimmen|recht|geben|sagen|schicken|senden|antworten|wünschst|passt|magst|nennen|mitteilen)",
@@ -93,9 +111,10 @@ GERMAN = Source(
         r"jeweils",
     ),
     inverted=(
-        r"(?:geht|wird|werden|ist|sind|kommt|trifft|fehlt|passt|gefällt|liegt|hat|haben|möchten|wollen|brauchen|stellt|funktioniert|war|bestätigt|finden)",
+        r"(?:geht|wird|werden|ist|sind|kommt|trifft|fehlt|passt|gefällt|liegt|hat|haben|möchten|wollen|brauchen|stellt|funktioniert|war|bestätigt|finden|braucht|benötigen)(?! (?:storniert|erledigt|erstattet|raus|unterwegs|passiert|gemacht|schon))",
     ),
     presupposed=(
+        r"(?:nach|vor|seit) (?:ihrer|deiner) (?:erstattung|rückerstattung|stornierung|gutschrift)",
         r"(?:wenn|sobald|bis|bevor|ehe|nachdem) .. (?:die|ihre|deine|das|ihr|dein) (?:erstattung|rückerstattung|geld|gutschrift|etikett|label|rückzahlung)(?: \w+){0,3} (?:eintrifft|ankommt|da ist|sehen|erscheint|eingeht|kommt|landet|erhalten|siehst|eingegangen ist|haben)",
     ),
     policy=(
@@ -110,7 +129,8 @@ GERMAN = Source(
         r"von (?:montag|dienstag|mo) bis \w+",
         r"rund um die uhr",
         r"täglich",
-        r"(?:ab|über|unter|bis(?: zu)?|von mehr als) amtx",
+        r"(?:ab|unter|bis(?: zu)?|von mehr als) amtx",
+        r"(?<!ung\s)(?<!schrift\s)(?<!betrag\s)über amtx",
         r"kostet (?:\w+ )?amtx",
         r"kosten (?:\w+ )?amtx",
         r"versandkosten",
@@ -124,7 +144,7 @@ GERMAN = Source(
         r"nach (?:erhalt|eingang|wareneingang|prüfung)",
         r"(?:tage|werktage|stunden|wochen)n? (?:nach|ab)",
         r"solange",
-        r"gilt (?:für|nur|ab|bis|auch|nicht)",
+        r"gilt (?:für|nur|ab|bis)",
         r"gültig (?:für|bis)",
         r"geöffnet",
         r"öffnen",
@@ -140,6 +160,9 @@ GERMAN = Source(
         r"(?:ist|sind) (?:erfolgt|erledigt|raus|durch)",
     ),
     wish=(
+        r"dass (?:sie|du) .. (?:haben|hatten|hast|hattest)",
+        r"(?:sie|du) (?:haben|hatten|hast|hattest) .. (?:storniert|bestellt|gekauft|geändert|bezahlt|zurückgeschickt|angerufen|umgezogen|gewählt)",
+        r"(?:erwähnten|erwähntest|schrieben|schriebst|sagten|sagtest|meinten|fragten|fragtest)",
         r"dass (?:sie|du) .. (?:möchte\w*|woll\w+|willst|wünsch\w*|hätte\w*|brauch\w*|warte\w*|erwart\w*|hoff\w*)",
         r"(?:sie|du) (?:möchte\w*|wünsch\w*|woll\w+|willst|bitte\w*|frag\w*|schreib\w*|erwähn\w*|warte\w*|hoff\w*|erwart\w*|mein\w*|hätte\w*|brauch\w*|haben .. (?:gefragt|gebeten|geschrieben|erwähnt|gewünscht)|beantrag\w*)",
         r"(?:ihre|deine) (?:frage|anfrage|nachricht|bitte|anliegen|mail) (?:zu|nach|wegen|bezüglich|um|zur|zum|auf)(?! .. (?:liegt|wartet|wird|geprüft|genehmigt|abgelehnt))",
@@ -170,6 +193,7 @@ GERMAN = Source(
     ),
     when=(r"sobald", r"nachdem", r"nach", r"wenn", r"bis"),
     agreed_condition=(
+        r"(?:wenn|bevor|bis|erst) .. (?:ja sagt|zustimmt|genehmigt|freigibt|okay gibt|ok gibt|grünes licht)",
         r"(?:sobald|wenn|falls|sofern|nach|nachdem|sollte|bis|erst|vorbehaltlich|vorausgesetzt|mit|ohne|abhängig von|im falle|hängt|bei|unter vorbehalt|stimmt|gibt|genehmigt|bewilligt|nickt|winkt|willigt) .. (?:zustimm\w*|zustimmung|genehmig\w*|genehmigung|freigabe|freigib\w*|freigegeben|freigeben|grünes licht|bewillig\w*|entscheid\w*|entschieden|entscheidung|okay|ok|ja|einverstanden|absegne\w*|abgesegnet|erlaub\w*|bestätigt hat|autorisier\w*|unterschr\w+|zugestimmt|abnick\w*|abgenickt|einwillig\w*|billig\w*|ab$)",
         rf"^(?:stimmt|stimmen|genehmigt|genehmigen|gibt|geben|nickt|bewilligt|erlaubt|entscheidet|segnet|sagt|willigt|winkt|billigt) (?:\w+ ){{0,2}}{PERSON}(?: .. (?:zu|frei|ab|grünes licht|ja|okay|ein|durch|es|das|sie|positiv|ok|dafür))?",
     ),
@@ -201,6 +225,9 @@ GERMAN = Source(
         r"nicht (?:\w+ )?(?:stornieren|erstatten|ändern|auszahlen)(?! (?:werden|wollen))",
     ),
     positive=(
+        r"(?:da )?geht nichts mehr raus",
+        r"gilt nicht mehr",
+        r"warten sie nicht",
         r"(?:geht|gehen|wird|kommt|verlässt) (?:\w+ ){0,3}nicht (?:mehr )?(?:raus|verschickt|versandt|versendet|geliefert|ausgeliefert|weg|auf den weg|los|das lager)?",
         r"nicht mehr (?:aktiv|im system|gültig|raus)",
     ),
@@ -214,6 +241,7 @@ GERMAN = Source(
         r"noch keine (?:bestätigung|rückmeldung|antwort)",
     ),
     waiting=(
+        r"letzte\w* wort",
         rf"(?:entscheid\w*|befindet|bestimmt|urteilt) .. {PERSON}",
         r"(?:wart\w*|brauch\w*|benötig\w*|erforder\w*|steh\w*|aussteht|aussteh\w*|fehl\w*|hängt|bedarf|abhängig|lieg\w*|ansteh\w*|angefragt|beantragt|um|zur|vorgelegt|unter vorbehalt|offen|erst|noch|auf|muss|müssen) .. (?:genehmig\w*|freigabe|freigeben|freigibt|freigegeben|zustimm\w*|grünes licht|okay|ok|entscheid\w*|absegn\w*|bewillig\w*|unterschrift|ja|prüfung durch|prüft|prüfen|autorisier\w*|abgesegnet|segen|votum|einverständnis|einwilligung|begutachtung|abnicken|abzeichn\w*)",
         rf"{PERSON} .. (?:entscheid\w*|genehmig(?:en|t)|freigeb\w*|prüf(?:t|en)|begutacht\w*|muss|müssen|abwäg\w*|bewert\w*|wägt|berät|beraten|schaut .. an|freigibt|absegn\w*|zustimm\w*|befind\w*)",
@@ -266,6 +294,8 @@ GERMAN = Source(
         r"nicht stattgegeben",
     ),
     failed=(
+        r"blieb\w* hängen",
+        r"hängen ?geblieben",
         r"fehlgeschlagen",
         r"gescheitert",
         r"schiefgegangen",
@@ -296,6 +326,7 @@ GERMAN = Source(
         r"bei (?:ihrer|deiner) bank",
     ),
     pending=(
+        r"gerade(?! (?:habe|haben|hat|wurde|erst))",
         r"in der warteschlange",
         r"steckt noch",
         r"(?:nimmt|geht) ihren (?:lauf|gang)",
@@ -306,7 +337,7 @@ GERMAN = Source(
         r"wird .. gearbeitet",
         r"in (?:bearbeitung|arbeit|gang|abwicklung|der warteschlange|der mache|vorgang|verarbeitung)",
         r"bearbeit\w+",
-        r"läuft",
+        r"läuft(?! (?:jetzt |nun )?auf)",
         r"laufen(?:de)?",
         r"wird (?:gerade|derzeit|aktuell|momentan|noch|soeben|eben|zurzeit|im moment)",
         r"werden (?:gerade|derzeit|aktuell|momentan|noch|soeben|zurzeit|im moment)",
@@ -331,6 +362,8 @@ GERMAN = Source(
         r"verarbeitet .. gerade",
     ),
     started=(
+        r"(?:antrag|wunsch|anfrage)\w* .. (?:gestellt|eingereicht|eingegangen|erfasst|aufgenommen|raus|gesendet|weitergegeben)",
+        r"\w*antrag .. gestellt",
         r"eingeleitet",
         r"angestoßen",
         r"gestartet",
@@ -393,6 +426,7 @@ GERMAN = Source(
         r"(?:gesehen|nachgesehen|geprüft|überprüft|gefunden|gelesen|verstanden|notiert|bekommen|erhalten|gefragt|nachgefragt|erklärt|geschaut|nachgeschaut|angeschaut|angesehen|durchgelesen|gehört|bemerkt|festgestellt|vermerkt|gesucht|versucht|gedacht|erkannt|genommen|gesagt|erwähnt|gelernt|besprochen|verglichen|gewesen|gehabt|recherchiert|verifiziert|identifiziert|eingesehen|geöffnet|aufgerufen|zusammengestellt|beschrieben|beantwortet|geantwortet|mitgeteilt|durchgesehen|gegeben|erweitert|überlegt|herausgefunden|aufgelistet|analysiert|nachgelesen|gemerkt|erfahren|verpasst|gemeint|gehofft|gewachsen|verlegt|begrüßt|genannt|übersehen|umgezogen|bedauert|vergessen|unterhalten)",
     ),
     whole=(
+        r"alles,? was (?:\w+ ){0,5}(?:bestellt|gekauft|bezahlt|gezahlt)\w*",
         r"(?:ganze|gesamte|komplette|vollständige)\w* (?:bestellung|auftrag|order|einkauf|kauf)",
         r"(?:bestellung|auftrag|ordx) .. (?:vollständig|komplett|in voller höhe|ganz|restlos|zur gänze|gänzlich|in gänze)",
         r"(?:vollständig|komplett|in voller höhe) .. (?:bestellung|auftrag|ordx)",

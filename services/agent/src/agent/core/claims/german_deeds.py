@@ -123,6 +123,10 @@ STRONG: dict[str, tuple[str, ...]] = {
 }
 WEAK: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:die|doppelte|ihre|eine?) (?:abbuchung|belastung|zahlung|überweisung|karte|bank)",
+        r"überweisung",
+        r"portemonnaie",
+        r"geldbörse",
         r"(?:rück)?erstattung(?:en|s\w*)?",
         r"rückzahlung",
         r"gutschrift",
@@ -134,18 +138,39 @@ WEAK: dict[str, tuple[str, ...]] = {
         r"betrag",
     ),
     "cancel": (r"stornierung", r"storno", r"stornieren"),
-    "address_change": (_ADDRESS,),
-    "return_label": (_LABEL,),
+    "address_change": (
+        r"neue\w* (?:wohnung|haus|zuhause|heim|straße|tür)",
+        r"richtige\w* (?:straße|tür|haus)",
+        _ADDRESS,
+    ),
+    "return_label": (
+        r"aufkleber",
+        r"retourenunterlagen",
+        r"rücksendeunterlagen",
+        _LABEL,
+    ),
     "account_change": (
+        r"(?:ihre|deine|die|neue|alte|ihr|ihrer|der)\w* (?:alte |neue |alten |neuen )?(?:e-?mail\S*|mailadresse|nummer|handynummer|telefonnummer|rufnummer)",
+        r"(?:ihr|dein|ihrem|ihren|der|den) (?:namen?|nachname\w*|profil|konto|kundenkonto|ehenamen?)",
         r"(?:ihr|dein|ihrem|deinem|ihren) (?:namen?|profil|nummer)",
         r"(?:ihre|deine|die) (?:kontaktdaten|daten|kundendaten)",
         r"(?:ihre|deine|die|der|ihrer) (?:telefonnummer|handynummer|e-?mail-?adresse|rufnummer|mailadresse)",
         r"(?:ihr|dein) nachname",
     ),
-    "handoff": (r"tickets?", r"nachforschung\w*", r"suchauftrag"),
+    "handoff": (
+        rf"{PERSON}",
+        rf"{_CARRIER}",
+        r"(?:ihr|ihren|der|den) fall",
+        r"rückruf",
+        r"beschwerde",
+        r"tickets?",
+        r"nachforschung\w*",
+        r"suchauftrag",
+    ),
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"(?:geht|wird|werden) .. (?:raus|verschickt|versandt|versendet|losgeschickt)",
         r"(?:zusteller|dhl|hermes|dpd|gls|ups|kurier|bote|fahrer|paketdienst)\w* .. (?:hat|haben)",
         r"versandt",
         r"versendet",
@@ -181,6 +206,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"im zustellfahrzeug",
     ),
     "delivered": (
+        r"(?:wird|werden) .. (?:geliefert|zugestellt|ankommen|eintreffen)",
+        r"kommt .. an",
         r"(?:aus)?geliefert(?! (?:wird|werden))",
         r"zugestellt",
         r"angekommen",

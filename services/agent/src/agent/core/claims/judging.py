@@ -34,7 +34,7 @@ _STATUS_FITS = {
 def judge(reading: Reading, values: Values, facts: Facts, sentence: str, lexicon: Lexicon) -> Claim:
     """One claim with its verdict; values named in the reading's own clause narrow the rows it may rest on."""
     said = _said(reading, values)
-    holds, why = _verdict(reading, said, facts, lexicon)
+    holds, why = _verdict(reading, said, facts, sentence, lexicon)
     return Claim(
         sentence=sentence,
         kind=reading.kinds[0],
@@ -78,7 +78,7 @@ def _said(reading: Reading, values: Values) -> Values:
     )
 
 
-def _verdict(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> tuple[bool, str]:
+def _verdict(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: Lexicon) -> tuple[bool, str]:
     kind = reading.kinds[0]
     if kind == "unread":
         return False, "no ledger row can prove this"
@@ -90,7 +90,7 @@ def _verdict(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> 
         return _status(reading, said, facts, lexicon)
     if kind == "action" and reading.manner == "done" and facts.handoff:
         return True, "handed over"
-    return _rows(reading, said, facts, lexicon)
+    return _rows(reading, said, facts, sentence, lexicon)
 
 
 def _handoff(reading: Reading, facts: Facts, lexicon: Lexicon) -> tuple[bool, str]:
@@ -118,7 +118,7 @@ def _status(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> t
     return any(o.status in fits for o in orders), "status of the order"
 
 
-def _rows(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> tuple[bool, str]:
+def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: Lexicon) -> tuple[bool, str]:
     rows = [r for r in facts.actions if _is_of_kind(r, reading.kinds) and _fits(r, said, reading, lexicon)]
     if reading.manner == "negated":
         return _denial(reading, rows, said, facts)
@@ -129,7 +129,11 @@ def _rows(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> tup
     if not standing:
         found = ", ".join(sorted({r.status for r in rows})) or "no row"
         return False, f"{reading.manner} needs {' or '.join(sorted(allowed))}: {found}"
-    if lexicon.has("whole", reading.clause) and "refund" in reading.kinds and not any(_is_whole(r) for r in standing):
+    if (
+        lexicon.has("whole", f"{reading.clause} {sentence.lower()}")
+        and "refund" in reading.kinds
+        and not any(_is_whole(r) for r in standing)
+    ):
         return False, "no row proves the whole order"
     if not _amounts_fit(said.amounts, standing):
         return False, "no such amount in those rows"

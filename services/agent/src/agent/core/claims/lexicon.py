@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 Words = tuple[str, ...]
-_GAP = r"\W+(?:\w+\W+){0,6}?"
+_GAP = r"\W+(?:\w+\W+){0,7}?"
 NEVER = re.compile(r"(?!)")
 
 
@@ -36,6 +36,8 @@ class Source:
     request: Words
     noise: Words
     offer: Words
+    able: Words
+    invitation: Words
     policy: Words
     rule: Words
     inverted: Words

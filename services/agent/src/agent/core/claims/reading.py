@@ -56,13 +56,20 @@ def read_sentence(prepared: Prepared, lexicon: Lexicon, context: Kind | None = N
         if prepared.asks and not _stands_beside_question(index, sentence):
             continue
         if topics[index]:
-            readings.extend(_read_clause(index, sentence))
+            readings = _joined(readings, _read_clause(index, sentence))
         elif not _claims_nothing(index, sentence):
             earlier = next((t[0].kinds for t in reversed(topics[:index]) if t), None)
             readings = _carry_on(sentence.clauses[index], readings, earlier, lexicon)
     if not readings and not prepared.asks and not any(topics):
         readings = _read_bare(sentence, context)
     return readings
+
+
+def _joined(readings: list[Reading], new: list[Reading]) -> list[Reading]:
+    """ "As for your refund, nothing has been paid": the verb that follows settles the bare noun before it."""
+    if readings and new and readings[-1].assumed and new[0].kinds == readings[-1].kinds:
+        return [*readings[:-1], *new]
+    return [*readings, *new]
 
 
 def _find_all_topics(clauses: tuple[str, ...], lexicon: Lexicon) -> tuple[tuple[Topic, ...], ...]:
@@ -86,7 +93,7 @@ def _stands_beside_question(index: int, sentence: _Sentence) -> bool:
 
 def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
     clause, lexicon = sentence.clauses[index], sentence.lexicon
-    agreed = sentence.near(index, "agreed_condition") and not lexicon.has("offer", clause)
+    agreed = sentence.near(index, "agreed_condition") and not lexicon.has("invitation", clause)
     if not agreed and _claims_nothing(index, sentence):
         return []
     readings = []
@@ -96,8 +103,10 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
             continue
         if agreed and "handoff" not in topic.kinds and not _already_firm(clause, lexicon):
             manner = "agreed"
-        if lexicon.has("presupposed", clause) and manner == "done":
+        if manner == "done" and lexicon.has("presupposed", clause):
             manner = "future"
+        if manner == "done" and sentence.kindless(index - 1) and _runs(sentence.clauses[index - 1], clause, lexicon):
+            manner = "pending"
         readings.append(
             Reading(
                 topic.kinds,
@@ -109,6 +118,11 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
             )
         )
     return readings
+
+
+def _runs(before: str, clause: str, lexicon: Lexicon) -> bool:
+    """ "At this very moment, the money is sent back": the time stands in a clause of its own."""
+    return lexicon.has("pending", before) and not lexicon.has("perfect", clause)
 
 
 def _already_firm(clause: str, lexicon: Lexicon) -> bool:
@@ -182,7 +196,7 @@ def _carry_on(
         return [Reading(earlier, manner, clause)]
     last = readings[-1]
     said = replace(last, manner=manner, clause=clause, assumed=False)
-    if last.assumed:
+    if last.assumed or (manner == "failed" and last.manner == "done"):
         return [*readings[:-1], replace(said, clause=f"{last.clause} {clause}")]
     if manner == "pending" and last.manner in ("future", "started", "done"):
         return readings

@@ -6,6 +6,9 @@ from agent.core.claims.lexicon import Source
 SPANISH = Source(
     code="es",
     spellings=(
+        (r"\bnúmero de (?:la )?calle\b", r"dirección"),
+        (r"\bcalle (?:correcta|buena)\b", r"dirección correcta"),
+        (r"\b(?:te|le) devuelvan la llamada\b", r"te llame un agente"),
         (r"\bdel\b", "de el"),
         (r"\bal\b(?= (?!tanto|corriente|día|cargo|instante|momento|cliente))", "a el"),
         (r"\ba el día\b", "al día"),
@@ -63,6 +66,15 @@ SPANISH = Source(
         r"si no me equivoco",
         r"cuanto antes",
     ),
+    invitation=(
+        r"si (?:quieres|quiere|lo deseas|lo desea|prefieres|prefiere)",
+        r"quieres",
+        r"desea",
+    ),
+    able=(
+        r"pued\w+",
+        r"podr\w+",
+    ),
     offer=(
         r"(?:puedo|podemos|podría|podríamos|puede|puedes|podrías)(?! (?:ya )?(?:confirmar\w*|decir\w*|ver|ver[lt]\w*|asegur\w+|informar\w*|consult\w+|descarg\w+|imprim\w+|encontr\w+|usar\w*|comprobar\w*|estar|quedarte|contar|olvid\w+|seguir|dar por|respirar|considerar\w*|comunicar\w*))",
         r"si (?:quieres|quiere|lo deseas|deseas|desea|lo desea|prefieres|prefiere|te parece|le parece|te va|lo necesitas|necesitas|necesita|me dices|me dice|me (?:confirm\w+|indic\w+|das|da|env[íi]\w+|mand\w+)|nos \w+|gustas|gusta|os \w+|te \w+|le \w+|estás|está)",
@@ -96,6 +108,7 @@ SPANISH = Source(
     ),
     inverted=(),
     presupposed=(
+        r"(?:después de|tras|antes de|desde) (?:tu|su) (?:reembolso|devolución|cancelación|abono)",
         r"(?:cuando|en cuanto|antes de que|hasta que|una vez que|mientras) (?:te |le )?(?:llegue|veas|recibas|vea|reciba|aparezca|tengas|entre) (?:el|tu|su|la) (?:reembolso|dinero|abono|etiqueta|devolución|importe)",
         r"(?:cuando|en cuanto|antes de que|hasta que) (?:el|tu|su|la) (?:reembolso|dinero|abono|etiqueta) .. (?:llegue|aparezca|entre|esté)",
     ),
@@ -121,7 +134,7 @@ SPANISH = Source(
         r"cualquier (?:artículo|pedido|producto|cliente|compra)",
         r"quien(?:es)?",
         r"antes de que (?:salga|se envíe)",
-        r"(?:abrimos|cerramos|abren|cierran|abre|cierra|horario)",
+        r"(?:(?:abrimos|cerramos|abren|cierran|abre|cierra) (?:de|a las|los|todos|el|hasta|desde|a)|horario)",
         r"tras (?:recibir|la recepción|recibirl\w+|comprobar|inspeccionar)",
         r"siempre que",
         r"(?:días|horas|semanas) (?:desde|tras|después|a partir|naturales desde)",
@@ -140,6 +153,9 @@ SPANISH = Source(
         r"ya está",
     ),
     wish=(
+        r"que (?:has|habías|ha|había|hayas) .. \w+(?:ado|ido)(?! (?:a|de))",
+        r"(?:has|habías) (?:cancelado|cambiado|pedido|comprado|pagado|devuelto|enviado|anulado|llamado)",
+        r"(?:comentaste|comentó|dijiste|dijo|mencionaste|mencionó|contaste|escribiste|preguntaste|comentabas|decías)",
         r"(?:quieres|quiere|querías|quería|deseas|desea|pides|pide|pediste|pidió|solicitas|solicita|solicitabas|preguntas|pregunta|preguntabas|mencionas|menciona|comentas|comenta|dices|dice|necesitas|necesita|esperas|(?<!te\s)(?<!le\s)espera|esperabas|esperaba|te gustaría|le gustaría|buscas|has pedido|ha pedido|has solicitado|ha solicitado|te refieres|se refiere|has preguntado|ha preguntado|intentas|pretendes)(?! (?:la|una) (?:decisión|aprobación|autorización|confirmación|firma|visto))",
         r"(?:tu|su) (?:pregunta|consulta|mensaje|solicitud|petición|duda|interés) (?:sobre|de|por|acerca|para|en)",
         r"(?:dudas?|preguntas?|información|más|detalles|ayuda) (?:sobre|acerca de|con)",
@@ -165,6 +181,7 @@ SPANISH = Source(
     ),
     when=(r"cuando", r"en cuanto", r"una vez", r"tan pronto como", r"después de", r"tras", r"hasta que", r"nada más"),
     agreed_condition=(
+        r"(?:hasta que|antes de que|cuando|si) .. (?:diga|digan|dice|dé|den) .. (?:sí|visto bueno|ok|luz verde)",
         r"(?:si|cuando|en cuanto|una vez|tan pronto como|después de|tras|hasta que|hasta|siempre que|a la espera de|a condición de|depende de|en caso de|con|previa|sin|mientras no|sujeto a|supeditad\w+ a|solo si|sólo si) .. (?:aprob\w+|aprueb\w+|aprobación|autoric\w+|autoriz\w+|visto bueno|acepta\w*|acepte\w*|decid\w+|firm\w+|dé (?:el|su) \w+|den (?:el|su) \w+|luz verde|conformidad|ok|de acuerdo|sí|valid\w+|permiso|decisión|revis\w+|acuerdo|consient\w+|libere|confirme (?:mi|nuestr|el respons|la respons|un compa)\w*)",
     ),
     negation=(
@@ -195,6 +212,9 @@ SPANISH = Source(
         r"no cumple",
     ),
     positive=(
+        r"ya no se usa",
+        r"ya no existe",
+        r"no (?:esperes|espere)",
         r"sin efecto",
         r"ya no (?:sale|saldrá|se enviará|se envía|existe|va a salir|está activo|sigue|será enviado)",
         r"no (?:saldrá|se enviará|va a salir)(?: ya)?",
@@ -207,6 +227,8 @@ SPANISH = Source(
         r"queda (?:por )?(?:confirm|complet|termin|tramit|proces)\w+",
     ),
     waiting=(
+        rf"{PERSON} .. última palabra",
+        r"última palabra",
         rf"(?:decide|decidirá|decidan?|resuelve|resolverá|aprobar|autorizar) .. {PERSON}",
         r"(?:esper\w+|pendientes?|a la espera|falta\w*|necesit\w+|requier\w+|precis\w+|sujet[oa]|depend\w+|a falta|queda|aguard\w+|hace falta|solicitad\w+|pedid\w+|enviad\w+ a|pasad\w+ a|supeditad\w+|sin|en manos de) .. (?:aprob\w+|aprueb\w+|autoriz\w+|autoric\w+|visto bueno|decisión|decid\w+|firm\w+|luz verde|conformidad|ok|validación|validar|validen?|valide|revisión|permiso|sí|consentimiento|beneplácito|dé el|dictamen|veredicto|respuesta de (?:mi|nuestr|el resp|la resp|un comp)\w*)",
         rf"{PERSON} (?:\w+ ){{0,4}}(?:aprob\w+|aprueb\w+|decid\w+|revis\w+|estudi\w+|valor\w+|evalú\w+|evalu\w+|analiz\w+|examin\w+|autoric\w+|autoriz\w+|tiene que|tienen que|debe|deben|ha de|falta|dar\w*|sopes\w+|mir\w+|consider\w+|firm\w+|verific\w+|pronunci\w+)",
@@ -263,6 +285,7 @@ SPANISH = Source(
         r"no ha dado (?:el|su) \w+",
     ),
     failed=(
+        r"atascad[oa]",
         r"fall(?:ó|ado|aron|a)",
         r"fracas\w+",
         r"no (?:ha )?(?:funcionado|funcionó|salió bien|ha salido|prosper\w+|se pudo|se ha podido|pudo|ha podido)",
@@ -307,6 +330,7 @@ SPANISH = Source(
         r"abierto aún",
     ),
     started=(
+        r"(?:solicitud|petición) .. (?:cursad|enviad|registrad|recibid|hech|presentad|entrad)\w+",
         r"(?:he|hemos) pedido que",
         r"pedido que",
         r"iniciad[oa]",

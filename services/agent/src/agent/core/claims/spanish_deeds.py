@@ -18,7 +18,7 @@ _FIELD = r"(?:teléfono|móvil|celular|número|correo|e-?mail|nombre|apellidos?|
 _HAVE = r"(?:he|hemos|ha|han|habíamos|había|hayamos|haya|sido)"
 
 STRONG: dict[str, tuple[str, ...]] = {
-    "refund": (
+    "refund": (r"(?:quitad|descontad|restad|deducid)\w+ .. (?:factura|amtx)", 
         r"en (?:tu|su) bolsillo",
         r"de nuevo en (?:tu|su) poder",
         r"reembols(?:ad[oa]s?|é|amos|aremos|aré|aron|ó|ando|a(?:rán?)?|ar(?:te|le|les|os|lo|la)|aría\w*)",
@@ -26,7 +26,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:vamos|voy|va) a reembols\w+",
         rf"(?:te|le|les|os|se|lo|la|{_HAVE}|fue|fueron|ya|está|están) (?:lo |la |los |las )?(?:{_HAVE} )*(?:\w+ )?(?:devuelt[oa]s?|devolv\w+|devuelv\w+)",
         rf"(?:devuelt[oa]s?|devolv\w+|devuelv\w+|retorn\w+|restitu\w+) .. {MONEY}",
-        rf"{MONEY} .. (?:devuelt[oa]s?|devolv\w+|devuelv\w+|de vuelta|de regreso|camino|vuelv\w+|volv\w+|vuelto|regres\w+|salid\w+|salió|enviad\w+|llegad\w+|llegó|llegar\w*|abonad\w+|ingresad\w+|transferid\w+|revertid\w+|liberad\w+|otra vez|de nuevo|emitid\w+|girad\w+|pagad\w+|cobr\w+|ver[áé]s?|aparec\w+|tuy[oa]|suy[oa]|está en|recib\w+|tramit\w+|proces\w+|remitid\w+|mandad\w+|retornad\w+|restituid\w+|puest\w+|en marcha|en proceso)",
+        rf"{MONEY} .. (?:devuelt[oa]s?|devolv\w+|devuelv\w+|de vuelta|de regreso|camino|vuelv\w+|volv\w+|vuelto|regres\w+|salid\w+|salió|enviad\w+|llegad\w+|llegó|llegar\w*|abonad\w+|ingresad\w+|transf[ei]r\w+|revertid\w+|liberad\w+|otra vez|de nuevo|emitid\w+|girad\w+|pagad\w+|cobr\w+|ver[áé]s?|aparec\w+|tuy[oa]|suy[oa]|está en|recib\w+|tramit\w+|proces\w+|remitid\w+|mandad\w+|retornad\w+|restituid\w+|puest\w+|en marcha|en proceso)",
         r"devuelto",
         r"devolvimos",
         r"devolveremos",
@@ -34,7 +34,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"abon(?:ad[oa]s?|amos|é|aremos|aré|ó|aron|ando|ar(?:te|le|les)|arán?|a)",
         r"(?:re)?ingres(?:ad[oa]s?|amos|aremos|aré|é|ó|aron|ando|ar(?:te|le|les))",
         r"reintegr(?:ad[oa]s?|amos|aremos|aré|é|ó|aron|ando|ar(?:te|le|les)|ará)",
-        rf"(?:enviad\w+|enviamos|envié|enviaremos|mandad\w+|mandamos|mandé|transfer\w+|girad\w+|giramos|pagad\w+|pagarte|pagarle|pagamos|pagaremos|puest\w+|pusimos|hech\w+|emitid\w+|emitimos|remit\w+|tramit\w+|procesad\w+|procesamos|ordenad\w+|ordenamos|liberad\w+|depositad\w+|acredit\w+|dado|dimos|recuper\w+|recibir\w*|tendrás|tendrá|cobrar\w*|verás|verá|realizad\w+|efectuad\w+|lanzad\w+|aprobad\w+|tienes|tiene|retornad\w+) .. {MONEY}",
+        rf"(?:enviad\w+|enviamos|envié|enviaremos|mandad\w+|mandamos|mandé|transf[ei]r\w+|girad\w+|giramos|pagad\w+|pagarte|pagarle|pagamos|pagaremos|puest\w+|pusimos|hech\w+|emitid\w+|emitimos|remit\w+|tramit\w+|procesad\w+|procesamos|ordenad\w+|ordenamos|liberad\w+|depositad\w+|acredit\w+|dado|dimos|recuper\w+|recibir\w*|tendrás|tendrá|cobrar\w*|verás|verá|realizad\w+|efectuad\w+|lanzad\w+|aprobad\w+|tienes|tiene|retornad\w+) .. {MONEY}",
         r"acredit(?:ad[oa]s?|amos|é|aremos|ó|ando)",
         r"pag(?:ad[oa]s?|amos|ué|aremos|aré|ó) (?:de vuelta|de regreso)",
         rf"(?:de vuelta|de regreso|otra vez|de nuevo) (?:a|en|hacia) (?:tu|su|la|el) {_CARD}",
@@ -98,7 +98,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"buenas manos",
         rf"{PERSON} .. (?:\w+(?:ará|erá|irá|arán|erán|irán|drá|drán))(?! .* (?:aprob|decid))",
         rf"{PERSON} .. en ello",
-        rf"(?:pasad\w+|pasamos|pasé|paso|pasando|pasaré|pasaremos|transfer\w+|deriv\w+|remitid\w+|remitimos|remito|envi\w+|mand\w+|conect\w+|comunic\w+|pong\w+|puest\w+|pondré|pondremos|avis\w+|inform\w+|escalad\w+|escal\w+|asign\w+|entreg\w+|dejad\w+|llev\w+|trasladad\w+|traslad\w+|dado|dando|doy|dimos|contactad\w+|hablado|pedid\w+|pedí|notific\w+|encarg\w+|involucr\w+|compartid\w+|elevad\w+|elevamos|llamad\w+|consultad\w+|tengo|tienes|cedid\w+|cedo|queda\w*) .. (?:a|al|con|en|de|por|hacia|para|un|una|nuestr\w+|mi|otr\w+) .. {PERSON}",
+        rf"(?:pasad\w+|pasamos|pasé|paso|pasando|pasaré|pasaremos|transf[ei]r\w+|deriv\w+|remitid\w+|remitimos|remito|envi\w+|mand\w+|conect\w+|comunic\w+|pong\w+|puest\w+|pondré|pondremos|avis\w+|inform\w+|escalad\w+|escal\w+|asign\w+|entreg\w+|dejad\w+|llev\w+|trasladad\w+|traslad\w+|dado|dando|doy|dimos|contactad\w+|hablado|pedid\w+|pedí|notific\w+|encarg\w+|involucr\w+|compartid\w+|elevad\w+|elevamos|llamad\w+|consultad\w+|tengo|tienes|cedid\w+|cedo|queda\w*) .. (?:a|al|con|en|de|por|hacia|para|un|una|nuestr\w+|mi|otr\w+) .. {PERSON}",
         rf"(?:avisad\w+|avisé|avisamos|informad\w+|contactad\w+|implicad\w+) (?:a )?{PERSON}",
         rf"{PERSON} .. (?:contact\w+|llam\w+|escrib\w+|respond\w+|contest\w+|atend\w+|atiend\w+|ocup\w+|encarg\w+|revis\w+|mir\w+|estudi\w+|habl\w+|hará cargo|haciéndose cargo|tien\w+ (?:tu|su|el|ya|la)|tom\w+|lleva\w*|asum\w+|ayud\w+|avisad\w+|informad\w+|sabe\w*|manos|mesa|pantalla|pond\w+|seguir\w*|sigue|retom\w+|coger\w+|cogid\w+|recibid\w+|gestion\w+|trabaj\w+|investig\w+|al tanto|al corriente|resolver\w*|va a|dará|analiz\w+|asignad\w+|ve\w*)",
         rf"(?:en|a) manos de .. {PERSON}",
@@ -121,6 +121,9 @@ STRONG: dict[str, tuple[str, ...]] = {
 }
 WEAK: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:el|tu|su|doble) (?:cargo|cobro|pago|importe|precio|tarjeta|banco|bolsillo)",
+        r"transferencia",
+        r"efectivo",
         r"reembolsos?",
         r"(?:tu|su|la|una|otra|ninguna) devolución",
         r"devolución",
@@ -132,17 +135,41 @@ WEAK: dict[str, tuple[str, ...]] = {
         r"importe",
     ),
     "cancel": (r"cancelación", r"anulación", r"cancelar", r"anular"),
-    "address_change": (r"dirección", r"domicilio"),
-    "return_label": (_LABEL,),
+    "address_change": (
+        r"(?:casa|puerta|calle|vivienda|piso) (?:nuev[ao]|correct[ao])",
+        r"nuev[ao] (?:casa|vivienda|piso|calle|hogar)",
+        r"dirección",
+        r"domicilio",
+    ),
+    "return_label": (
+        r"adhesivo",
+        r"pegatina",
+        r"papeles de devolución",
+        r"documentación de devolución",
+        _LABEL,
+    ),
     "account_change": (
+        r"(?:tu|su|el|nuevo|antiguo) (?:nuevo |antiguo )?(?:correo|e-?mail|teléfono|móvil|número|nombre|apellido|perfil)(?: nuevo| antiguo)?",
+        r"(?:tu|su) cuenta",
         r"(?:tu|su) (?:nombre|apellido|perfil|número|ficha)",
         r"(?:tus|sus|los) datos",
         r"(?:tu|su|el) (?:teléfono|móvil|correo|e-?mail|número de teléfono)",
     ),
-    "handoff": (r"tickets?", r"incidencia", r"reclamación", r"expediente"),
+    "handoff": (
+        rf"{PERSON}",
+        rf"{_CARRIER}",
+        r"(?:tu|su|el) caso",
+        r"investigación",
+        r"queja",
+        r"tickets?",
+        r"incidencia",
+        r"reclamación",
+        r"expediente",
+    ),
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"(?:se enviará|saldrá|será enviado|se envía|sale)",
         r"(?:mensajero|transportista|repartidor|correos|seur|mrw|dhl|ups|gls) .. (?:tiene|lleva|trae|recogió|ha recogido|transporta)",
         r"enviad[oa]s?",
         r"envió",
@@ -172,6 +199,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"marcha hacia",
     ),
     "delivered": (
+        r"(?:llegará|se entregará|será entregado)",
         r"recibiste",
         r"recibió (?:su|usted)",
         r"ya tienes (?:tu|el) (?:pedido|paquete)",

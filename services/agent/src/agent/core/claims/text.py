@@ -17,9 +17,9 @@ _CUSTOMER_SAID = re.compile(
     re.IGNORECASE,
 )
 _INVISIBLE = re.compile(r"[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u202a-\u202e]")
-_NAMED_ONLY = re.compile(r"(?:[^\W\d]+ ){0,3}(?:amtx|ordx|refx|linx)\d+(?: [^\W\d]+)?")
+_NAMED_ONLY = re.compile(r"(?:[^\W\d]+ ){0,2}(?:amtx|ordx|refx|linx)\d+(?: [^\W\d]+)?")
 _PARTICIPLE = re.compile(r"(?:(?:or|ni|ou|oder|o|nor|noch|et) )?\w+(?:ed|ad[oa]s?|id[oa]s?|ée?s?|iert|tet|dert)\b")
-_MARKUP = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)|^\s*(?:[-•*]|\d+[.)])\s+")
+_MARKUP = re.compile(r"(?<!\w)[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)|^\s*(?:[-•*]|\d+[.)])\s+")
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ def find_topics(clause: str, lexicon: Lexicon, *, parcel_before: bool = False) -
             return (status,)
     strong = bool(found)
     named = {k: m for k, m in _matches(clause, lexicon.weak).items() if k != "handoff"}
+    if not found and not named and _names_people_only_aside(clause, lexicon):
+        return ()
     if not found or (found.keys() == {"handoff"} and named and _is_decided(clause, lexicon)):
         # "my manager is studying your refund request" tells of the refund, not of a person taking over
         found = _settle(clause, named or _matches(clause, lexicon.weak), lexicon)
@@ -44,6 +46,11 @@ def find_topics(clause: str, lexicon: Lexicon, *, parcel_before: bool = False) -
 
 def _is_decided(clause: str, lexicon: Lexicon) -> bool:
     return any(lexicon.has(idea, clause) for idea in ("waiting", "approved", "declined"))
+
+
+def _names_people_only_aside(clause: str, lexicon: Lexicon) -> bool:
+    """ "once my manager agrees", "colleagues in the shop can show you": people, but nobody took the case."""
+    return any(lexicon.has(idea, clause) for idea in ("agreed_condition", "able")) or _is_decided(clause, lexicon)
 
 
 def _matches(clause: str, patterns: dict[str, re.Pattern[str]]) -> dict[Kind, re.Match[str]]:
@@ -74,7 +81,12 @@ def _settle(clause: str, found: dict[Kind, re.Match[str]], lexicon: Lexicon) -> 
         del kept["account_change"]
     if "address_change" in kept or "account_change" in kept:
         kept.pop("refund", None)
-    if "refund" in kept and "cancel" in kept and _overlap(kept["refund"], kept["cancel"]) and _is_charge(clause, lexicon):
+    if (
+        "refund" in kept
+        and "cancel" in kept
+        and _overlap(kept["refund"], kept["cancel"])
+        and _is_charge(clause, lexicon)
+    ):
         del kept["cancel"]
     return kept
 
@@ -116,6 +128,9 @@ def _status(clause: str, lexicon: Lexicon, *, parcel_before: bool) -> Topic | No
         return None
     for status in ("lost", "processing", "delivered", "shipped"):
         match = lexicon.statuses[status].search(clause)
+        if match and status == "shipped" and lexicon.has("positive", clause):
+            # "nothing will be sent any more" speaks of a cancellation
+            return Topic(("cancel",), strong=True, start=match.start())
         if match:
             # "not left yet" is itself a way to say "still here"
             denies = lexicon.has("negation", match.group())
