@@ -71,7 +71,7 @@ class Agent:
     async def release_expired(self) -> int:
         """Release expired claims; returns how many."""
         body = (await _ask(self._http, self._credentials, self._clock, "POST", "/v1/runs/release-expired")).body
-        return int(body.get("released", 0))
+        return len(body["released"])
 
 
 async def _ask(
