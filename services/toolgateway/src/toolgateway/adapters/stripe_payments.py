@@ -50,10 +50,11 @@ class StripePayments:
     async def load_payment(self, order_id: str) -> Payment:
         """Return what was captured for an order, what was refunded, and whether it is disputed."""
         intent = await self._intent(order_id)
-        found: Any = await self._call(
+        raw = await self._call(
             "payment",
             lambda: self._client.v1.payment_intents.retrieve_async(intent, params={"expand": ["latest_charge"]}),
         )
+        found: Any = raw.to_dict()
         charge: Any = found.get("latest_charge")
         if not isinstance(charge, Mapping):
             raise Missing("the payment has no charge")
@@ -70,7 +71,7 @@ class StripePayments:
 
         async def all_pages() -> list[Any]:
             first = await self._client.v1.refunds.list_async(params={"payment_intent": intent, "limit": 100})
-            return [refund async for refund in first.auto_paging_iter()]
+            return [refund.to_dict() async for refund in first.auto_paging_iter()]
 
         return tuple(_refund(item, order_id) for item in await self._call("list_refunds", all_pages))
 
@@ -79,7 +80,7 @@ class StripePayments:
         asked = json.loads(frozen_request)
         order_id = asked["order_id"]
         intent = await self._intent(order_id)
-        item = await self._call(
+        made = await self._call(
             "refund",
             lambda: self._client.v1.refunds.create_async(
                 params={
@@ -90,6 +91,7 @@ class StripePayments:
                 options={"idempotency_key": key},
             ),
         )
+        item = made.to_dict()
         if str(item["currency"]).upper() != asked["currency"]:
             raise OutcomeUnknown("the payment is in another currency than the order")
         return _refund(item, order_id)

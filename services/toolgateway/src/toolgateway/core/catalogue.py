@@ -10,8 +10,8 @@ DESCRIPTIONS = {
     "list_orders": "List the signed-in customer's orders, newest first, with status and lines.",
     "issue_refund": "Ask for a refund of one line of an order. `amount` is text with exactly the currency's decimals, "
     'for example "64.00" ("6400" in JPY), at most what was paid for the line. `reason` is the customer\'s own: '
-    "damaged, not_received, late or wrong_item; any other reason is denied. Code decides whether the refund is made, waits "
-    "for a person's approval, or is denied; report only what the result says.",
+    "damaged, not_received, late or wrong_item; any other reason is denied. Code decides whether the refund is made, "
+    "waits for a person's approval, or is denied; report only what the result says.",
     "cancel_order": "Ask to cancel a whole order that hasn't been shipped. The store returns what was paid.",
     "change_address": "Ask to send an order that hasn't been shipped to another address.",
     "create_return_label": "Make a return label for lines of a delivered order inside the return window.",
