@@ -58,8 +58,8 @@ _SAID: dict[Language, dict[Telling, str]] = {
         "pending": "{what} se está procesando. Le aviso cuando termine.",
     },
     "fr": {
-        "done": "Bonne nouvelle : {what} a été effectué(e).",
-        "declined": "Nous avons examiné la demande : {what} a été refusé(e). Un collègue peut vous expliquer pourquoi.",
+        "done": "Bonne nouvelle : {what} a bien abouti.",
+        "declined": "Nous avons examiné la demande et nous avons refusé {what}. Un collègue peut vous expliquer pourquoi.",
         "failed": "Je suis désolé : {what} n'a pas abouti. Un collègue s'en occupe.",
         "returned": "Je suis désolé : {what} a finalement échoué, car la banque l'a renvoyé. Un collègue s'en occupe.",
         "overdue": "{what} attend toujours une approbation. C'est plus long que prévu, un collègue s'en occupe.",
@@ -67,7 +67,7 @@ _SAID: dict[Language, dict[Telling, str]] = {
     },
     "de": {
         "done": "Gute Nachricht: {what} ist erledigt.",
-        "declined": "Wir haben es geprüft: {what} wurde abgelehnt. Ein Kollege erklärt Ihnen gern den Grund.",
+        "declined": "Wir haben es geprüft: {what} wurde abgelehnt. Wenn Sie möchten, erklärt Ihnen ein Kollege den Grund.",
         "failed": "Es tut mir leid: {what} hat nicht geklappt. Ein Kollege kümmert sich darum.",
         "returned": "Es tut mir leid: {what} ist am Ende doch fehlgeschlagen, weil die Bank sie zurückgegeben hat. Ein Kollege kümmert sich darum.",
         "overdue": "{what} wartet noch auf Freigabe. Das dauert länger als geplant, darum sieht ein Kollege nach.",
