@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -191,12 +191,24 @@ def demo_order() -> dict[str, Any]:
 
 
 @pytest.fixture
-def own_sandbox(tmp_path: Path) -> Iterator[Sandbox]:
+def start_with(tmp_path: Path) -> Iterator[Callable[[dict[str, str]], Sandbox]]:
+    """Start sandboxes of this test's own, with these settings."""
+    started: list[Sandbox] = []
+
+    def start(env: dict[str, str]) -> Sandbox:
+        started.append(Sandbox(tmp_path / "data", free_port(), env))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for running in started:
+        running.close()
+
+
+@pytest.fixture
+def own_sandbox(start_with: Callable[[dict[str, str]], Sandbox]) -> Sandbox:
     """A sandbox that this test may kill."""
-    running = Sandbox(tmp_path / "data", free_port(), {"SANDBOX_HOLD_MS": "150"})
-    running.start()
-    yield running
-    running.close()
+    return start_with({"SANDBOX_HOLD_MS": "150"})
 
 
 def free_port() -> int:

@@ -1,10 +1,14 @@
 """Commerce, mail, guard, logins, the controls' contract table, and durability across kill -9."""
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import httpx2
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 
 def test_cancelling_gives_back_what_is_left_line_by_line_and_only_once(sandbox: Any, processing_order: str) -> None:
@@ -210,6 +214,24 @@ def test_everything_stands_after_kill_9(own_sandbox: Any, fresh_order: Any) -> N
     assert [sandbox.call("GET", path).json() for path in paths] == before
     assert sandbox.refund("refund:4417028:L2", "4417028").json() == answer, "the key is remembered"
     assert len(sandbox.moved("4417028")) == 1
+    question = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "a zebra"}]}
+    said = sandbox.client.post("/anthropic/v1/messages", json=question, headers={"x-api-key": "k"}).json()
+    assert said["content"] == [{"type": "text", "text": "scripted"}]
+
+
+def test_the_logins_public_keys_verify_what_their_private_halves_sign(tmp_path: Path, start_with: Any) -> None:
+    tokens = {}
+    for name in ("login", "stafflogin"):
+        private = Ed25519PrivateKey.generate()
+        pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        (tmp_path / f"{name}.pem").write_bytes(pem)
+        tokens[name] = jwt.encode({"sub": "C-1001"}, private, algorithm="EdDSA", headers={"kid": f"{name}-1"})
+    running = start_with({"SANDBOX_KEYS_DIR": str(tmp_path)})
+    for path, name in (("/login/jwks.json", "login"), ("/staff-login/jwks.json", "stafflogin")):
+        (key,) = running.call("GET", path).json()["keys"]
+        assert key["kid"] == jwt.get_unverified_header(tokens[name])["kid"]
+        assert "d" not in key, "the private half stays where it is"
+        assert jwt.decode(tokens[name], jwt.PyJWK(key), algorithms=["EdDSA"])["sub"] == "C-1001"
 
 
 def test_a_late_failure_still_comes_after_kill_9(own_sandbox: Any, fresh_order: Any) -> None:
