@@ -207,10 +207,23 @@ async def test_with_the_guard_down_writes_say_so_and_answers_still_go_out(make_b
 async def test_an_unknown_outcome_is_never_told_as_done_or_failed(
     make_bench: Any, make_work: Any, unknown_outcome: OutcomeUnknown
 ) -> None:
-    bench = make_bench(calls(REFUND), says(TRUE_WORDS), says(TRUE_WORDS))
+    bench = make_bench(calls(REFUND), says(TRUE_WORDS))
     bench.tools.answers["issue_refund"] = [unknown_outcome]
     await play(bench, make_work())
-    assert "refunded" not in (await bench.done())["reply"]
+    done = await bench.done()
+    assert done["handoff_reason"] == "policy"
+    assert "64.00" not in done["reply"]
+
+
+async def test_a_lost_answer_whose_row_is_in_the_ledger_is_told_as_the_row_says(
+    make_bench: Any, make_work: Any, unknown_outcome: OutcomeUnknown
+) -> None:
+    bench = make_bench(calls(REFUND), says(TRUE_WORDS))
+    await bench.tools.call("issue_refund", REFUND_ARGS, {}, None)
+    bench.tools.answers["issue_refund"] = [unknown_outcome]
+    await play(bench, make_work())
+    assert (await bench.done())["reply"] == TRUE_WORDS
+    assert bench.tools.paid == ["refund:4417028:L2"]
 
 
 async def test_a_takeover_while_the_model_thinks_drops_its_text_and_stops_its_writes(

@@ -94,11 +94,13 @@ class Toolgateway:
             try:
                 reply = await self.client.call(method, path, json=json, params=params, headers=self._headers(assertion))
             except (Transient, OutcomeUnknown) as error:
-                failure = error
+                # One lost answer makes the whole call unknown, however clearly the later tries failed (R3).
+                failure = failure if isinstance(failure, OutcomeUnknown) else error
                 continue
             if reply.status < 500 and reply.status != 429:
                 return reply
-            failure = Transient(f"{path} answered {reply.status}")
+            if not isinstance(failure, OutcomeUnknown):
+                failure = Transient(f"{path} answered {reply.status}")
         assert failure is not None
         raise failure
 

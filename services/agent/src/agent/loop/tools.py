@@ -5,7 +5,7 @@ from typing import Any
 
 from agent.adapters.run_store import ClaimedRun
 from agent.adapters.toolgateway import SessionOver
-from agent.core.facts import merge_ledger, remember_answer
+from agent.core.facts import KIND_OF_TOOL, merge_ledger, remember_answer
 from agent.core.replies import Address
 from agent.core.state import Memory, RunProgress, worse_guard
 from agent.core.steps import TURN_CUT, tools_may_run
@@ -102,10 +102,24 @@ async def _remote(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgres
     except OutcomeUnknown:
         if call.name not in WRITES:
             return {"status": "error", "result": {"reason": "the store's system did not answer"}}
-        # The row, if there is one, says what happened; the words "done" or "failed" may not be guessed (R3).
-        return {"status": "error", "result": {"reason": "the outcome is not known yet; a colleague will check"}}
+        return await _look_for_row(parts, run, call, progress)
     except Transient:
         return {"status": "error", "result": {"reason": "the store's system can't be reached just now"}}
+
+
+async def _look_for_row(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -> Json:
+    """The answer to a write was lost: its row says what happened; without one nobody may guess, a person looks (R3)."""
+    wanted = (KIND_OF_TOOL[call.name], call.args.get("order_id"), call.args.get("line_id"))
+    try:
+        rows = await parts.tools.list_actions(run.conversation_id)
+    except (Transient, OutcomeUnknown):
+        rows = []
+    for row in reversed(rows):
+        if (row["kind"], row.get("order_id"), row.get("line_id")) == wanted:
+            known = {f: row.get(f) for f in ("key", "status", "amount", "currency")}
+            return {"status": row["status"], "result": known | {"reference": row.get("external_ref")}}
+    progress.hand_reason = "policy"
+    return {"status": "error", "result": {"reason": "the outcome is not known; a colleague looks into it"}}
 
 
 async def _mind_the_text(parts: Parts, call: Run, answer: Json, progress: RunProgress) -> None:
