@@ -113,6 +113,10 @@ class Hub:
             for inbox in inboxes:
                 inbox.close()
 
+    def streams(self) -> list[Inbox]:
+        """Return every open stream's mailbox."""
+        return [inbox for inboxes in self._inboxes.values() for inbox in inboxes]
+
     def __len__(self) -> int:
         """Return how many streams are open."""
         return sum(map(len, self._inboxes.values()))
