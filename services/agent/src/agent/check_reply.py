@@ -18,7 +18,7 @@ class _Line(BaseModel):
 
 
 def answer(line: str) -> dict[str, object]:
-    """Judge one input line; a line that cannot be read gives `{"id", "error"}` (id null when even that is unreadable)."""
+    """Judge one input line; one that cannot be read gives `{"id", "error"}`, id null when even that is unreadable."""
     try:
         raw = json.loads(line)
     except (ValueError, RecursionError) as unreadable:

@@ -1,5 +1,7 @@
 """English verbs and nouns for deeds, and for where an order is."""
 
+# ruff: noqa: E501 — the alternatives of one idea are one pattern; broken lines would hide which belong together
+
 MONEY = r"(?:money|amtx|cost of|cent|penny|funds|payment|cash|amount|sum|balance|purchase price|full price|price|what you paid|dollars|euros)"
 CARD = r"(?:card|account|bank|paypal|wallet|statement|visa|mastercard|payment method|form of payment|method of payment)"
 _CHANGED = (
@@ -52,6 +54,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:issu\w+|process\w+|complet\w+|made|sent|put|pushed|executed|confirmed|approv\w+|declin\w+|reject\w+|initiat\w+|trigger\w+|start\w+|submitted|requested|arrang\w+|granted|authori[sz]ed|turned down|finali[sz]ed|actioned|grant|signed off) .. refunds?",
     ),
     "cancel": (
+        r"(?:order|purchase) is (?:no more|gone|dead)",
         r"(?:voided|stopped|scrapped|withdrew|killed|axed|halted) (?:it|that|both|them)",
         r"no longer have an? (?:open |active )?order",
         r"(?:order|purchase|it) to be (?:stopped|cancell?ed|withdrawn|halted)",
@@ -189,6 +192,8 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"(?:handed|gave|given|passed|turned) .. (?:carrier|courier|driver|dhl|ups|fedex|post)",
+        r"on (?:the|a|its) (?:van|truck|lorry)",
         r"ships?",
         r"leaves?",
         r"goes out",

@@ -1,5 +1,7 @@
 """French verbs and nouns for deeds, and for where an order is."""
 
+# ruff: noqa: E501 — the alternatives of one idea are one pattern; broken lines would hide which belong together
+
 MONEY = r"(?:argent|amtx|centime|prix de|montant|somme|paiement|fonds|prix|ce que vous avi?ez payé|euros|achat|solde|virement)"
 CARD = r"(?:carte|compte|banque|paypal|relevé|moyen de paiement|visa|portefeuille|poche)"
 _CHANGED = (
@@ -85,6 +87,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:changement|modification) .. (?:numéro|téléphone|e-?mail|mail|nom|coordonnées)",
     ),
     "handoff": (
+        rf"cherch\w+ .. {PERSON}",
+        r"ticket",
         r"(?:nous|je|on) (?:vous|te) (?:appell?er|rappell?er|contacter|recontacter|écrir|tiendr|répondr)\w+(?! .* nouve)",
         r"(?:reviendr\w+|revenons|reviens) vers (?:vous|toi)",
         rf"(?:contact|discussion|lien|échang\w+|parl\w+|part|prévenu\w*) .. {_CARRIER}",
@@ -153,6 +157,7 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"(?:remis|donné|confié|livré) .. (?:livreur|transporteur|coursier|la poste|chronopost|colissimo)",
         r"(?:partira|part|sera (?:expédiée?|envoyée?))",
         r"(?:livreur|transporteur|chronopost|colissimo|coursier|la poste) .. (?:a|achemine|transporte|détient|possède|apporte)",
         r"expédiée?s?",

@@ -22,10 +22,30 @@ def pattern(words: Words) -> re.Pattern[str]:
 
 
 @dataclass(frozen=True)
+class Asides:
+    """What a language says without claiming anything; `presupposed` is the exception that does claim."""
+
+    noise: Words
+    offer: Words
+    invitation: Words
+    able: Words
+    policy: Words
+    generic: Words
+    rule: Words
+    inverted: Words
+    presupposed: Words
+    wish: Words
+    instruction: Words
+    condition: Words
+    when: Words
+
+
+@dataclass(frozen=True)
 class Source:
     """A language as its module writes it: tuples of patterns, one per idea; `strong` and `weak` by kind."""
 
     code: str
+    asides: Asides
     spellings: tuple[tuple[str, str], ...]
     breaks: Words
     stopwords: frozenset[str]
@@ -34,19 +54,8 @@ class Source:
     statuses: dict[str, Words]
     parcel: Words
     request: Words
-    noise: Words
-    offer: Words
-    able: Words
-    invitation: Words
-    policy: Words
-    rule: Words
-    inverted: Words
-    presupposed: Words
+    carrier: Words
     firm: Words
-    wish: Words
-    instruction: Words
-    condition: Words
-    when: Words
     agreed_condition: Words
     negation: Words
     cannot: Words
@@ -93,9 +102,8 @@ class Lexicon:
 
 def compile_source(source: Source) -> Lexicon:
     """Compile a language once, at import."""
-    one = {
-        name: pattern(value) for name, value in vars(source).items() if isinstance(value, tuple) and name != "spellings"
-    }
+    ideas = {**vars(source), **vars(source.asides)}
+    one = {name: pattern(value) for name, value in ideas.items() if isinstance(value, tuple) and name != "spellings"}
     joined = "|".join(source.breaks).replace(" ", r"\s+")
     splitter = re.compile(rf"\s*[;:,]\s+|\s+[-–—]+\s+|\s*[–—()]\s*|\s+(?:{joined})\s+|\.{{3}}\s*|…\s*")
     return Lexicon(

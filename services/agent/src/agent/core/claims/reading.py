@@ -139,6 +139,8 @@ def _claims_nothing(index: int, sentence: _Sentence) -> bool:
         return False
     if any(lexicon.has(idea, clause) for idea in ("offer", "instruction")):
         return True
+    if lexicon.has("generic", clause) and not lexicon.has("perfect", clause):
+        return True
     if lexicon.has("rule", clause) and not re.search(r"(?:amtx|ordx|refx)\d", clause):
         return True
     if _opens_inverted(index, sentence):
@@ -160,7 +162,11 @@ def _claims_nothing(index: int, sentence: _Sentence) -> bool:
     if sentence.near(index, "condition"):
         return True
     after = index + 1
-    if sentence.kindless(after) and lexicon.has("offer", sentence.clauses[after]) and lexicon.has("future", clause):
+    if (
+        sentence.kindless(after)
+        and lexicon.has("invitation", sentence.clauses[after])
+        and lexicon.has("future", clause)
+    ):
         return True
     # "once we have it back, we refund you": the deed hangs on something other than an approval
     return any(sentence.kindless(i) and lexicon.has("when", sentence.clauses[i]) for i in (index - 1, after)) and (
@@ -231,6 +237,8 @@ def _bare_status(clause: str, lexicon: Lexicon) -> Reading | None:
     """ "Delivered on Monday.": short enough, it can only be an order that is spoken of."""
     topics = find_topics(clause, lexicon, parcel_before=True) if len(clause.split()) <= 7 else ()
     if not topics or topics[0].status not in ("shipped", "delivered", "lost"):
+        return None
+    if is_denied(clause, lexicon) and not lexicon.has("perfect", clause):
         return None
     topic = topics[0]
     return Reading(topic.kinds, "done", clause, status=topic.status, negated=is_denied(topic.rest, lexicon))

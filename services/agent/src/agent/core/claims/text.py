@@ -46,7 +46,7 @@ def prepare(sentence: str, lexicon: Lexicon) -> Prepared:
 
 
 def _rejoin(clauses: list[str], lexicon: Lexicon) -> tuple[str, ...]:
-    """Undo cuts inside one statement: "Your refund, reference RF-1, is …" and "nothing was refunded, cancelled or …"."""
+    """Undo cuts inside one statement, as in "Your refund, reference RF-1, is …" or "nothing was paid, cancelled or …"."""
     joined: list[str] = []
     carries = False
     for clause in clauses:

@@ -26,6 +26,8 @@ def find_topics(clause: str, lexicon: Lexicon, *, parcel_before: bool = False) -
     `parcel_before` says that the sentence already spoke of an order, so that "it had left" has a subject.
     """
     found = _settle(clause, _matches(clause, lexicon.strong), lexicon)
+    if found.keys() == {"handoff"} and _is_sent(clause, lexicon):
+        found.clear()
     if "handoff" not in found and "cancel" not in found and "address_change" not in found:
         status = _status(clause, lexicon, parcel_before=parcel_before)
         if (
@@ -42,6 +44,12 @@ def find_topics(clause: str, lexicon: Lexicon, *, parcel_before: bool = False) -
         # "my manager is studying your refund request" tells of the refund, not of a person taking over
         found = _settle(clause, named or _matches(clause, lexicon.weak), lexicon)
     return tuple(Topic(_alternatives(kind, clause, lexicon), strong, m.start()) for kind, m in found.items())
+
+
+def _is_sent(clause: str, lexicon: Lexicon) -> bool:
+    """ "We handed your order to the courier" ships a parcel; "we asked the courier" hands a question over."""
+    shipped = lexicon.statuses["shipped"].search(clause)
+    return shipped is not None and lexicon.has("carrier", shipped.group()) and lexicon.has("parcel", clause)
 
 
 def _is_decided(clause: str, lexicon: Lexicon) -> bool:
@@ -126,14 +134,18 @@ def _status(clause: str, lexicon: Lexicon, *, parcel_before: bool) -> Topic | No
     subject = parcel_before or lexicon.has("parcel", clause) or re.search(r"ordx\d", clause)
     if not subject:
         return None
+    sent = lexicon.statuses["shipped"].search(clause) if _is_sent(clause, lexicon) else None
     for status in ("lost", "processing", "delivered", "shipped"):
         match = lexicon.statuses[status].search(clause)
+        if match and sent and status == "delivered" and sent.start() <= match.start() and match.end() <= sent.end():
+            # "handed over" means to the carrier here
+            continue
         if match and status == "shipped" and lexicon.has("positive", clause):
             # "nothing will be sent any more" speaks of a cancellation
             return Topic(("cancel",), strong=True, start=match.start())
         if match:
             # "not left yet" is itself a way to say "still here"
-            denies = lexicon.has("negation", match.group())
-            rest = "" if denies else f"{clause[: match.start()]} {clause[match.end() :]}"
+            denies = status == "processing" and lexicon.has("negation", match.group())
+            rest = "" if denies else clause
             return Topic(("order_status",), strong=True, start=match.start(), status=status, rest=rest)
     return None
