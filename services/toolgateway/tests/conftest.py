@@ -126,10 +126,11 @@ class Provider:
         return web.json_response(body, status=status)
 
     async def list_refunds(self, request: web.Request) -> web.Response:
-        self.calls.append(("list", request.query["order_id"]))
+        self.calls.append(("list", request.query.get("order_id", "")))
         if self.reads_down:
             return web.json_response({"error": {"code": "down", "message": ""}}, status=503)
-        mine = [r for r in reversed(self.refunds) if r["order_id"] == request.query["order_id"]]
+        wanted = request.query.get("order_id")
+        mine = [r for r in reversed(self.refunds) if wanted in (None, r["order_id"])]
         after = request.query.get("starting_after")
         start = next((i + 1 for i, r in enumerate(mine) if r["refund_id"] == after), 0)
         page = mine[start : start + self.page]

@@ -49,6 +49,7 @@ class Built:
 
     api: FastAPI
     parts: handlers.Parts
+    payments: Payments
     callers: tuple[Caller, ...]
 
 
@@ -117,7 +118,7 @@ def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
         inline_s=settings.inline_s,
     )
     api = build_api(parts, Access(verifier, clock), Hooks(pool, payments), patience)
-    return Built(api, parts, (orders, accounts, shipping, provider, approvals, staff_login, help_center))
+    return Built(api, parts, payments, (orders, accounts, shipping, provider, approvals, staff_login, help_center))
 
 
 async def main(settings: Settings, stop: asyncio.Event) -> None:

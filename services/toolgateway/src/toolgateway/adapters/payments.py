@@ -83,6 +83,9 @@ class Payments(Protocol):
     async def list_refunds(self, order_id: str) -> tuple[ProviderRefund, ...]:
         """Return every refund of an order's payment, all pages, failed ones included."""
 
+    async def list_all_refunds(self) -> tuple[ProviderRefund, ...]:
+        """Return every refund of every payment, for the daily comparison and for rebuilding after a restore."""
+
     async def refund(self, key: str, frozen_request: str) -> ProviderRefund:
         """Send one refund under ``key``; OutcomeUnknown means that money may have moved."""
 
@@ -101,12 +104,16 @@ class SandboxPayments:
         return Payment(body["currency"], body["captured_minor"], body["refunded_minor"], bool(body["disputed"]))
 
     async def list_refunds(self, order_id: str) -> tuple[ProviderRefund, ...]:
+        return await self._pages({"order_id": order_id}, _MAX_PAGES)
+
+    async def list_all_refunds(self) -> tuple[ProviderRefund, ...]:
+        return await self._pages({}, 100 * _MAX_PAGES)
+
+    async def _pages(self, query: dict[str, str], most: int) -> tuple[ProviderRefund, ...]:
         found: list[ProviderRefund] = []
         after: dict[str, str] = {}
-        for _ in range(_MAX_PAGES):
-            page = await self._caller.read(
-                "list_refunds", "/v1/refunds", params={"order_id": order_id, "limit": "100", **after}
-            )
+        for _ in range(most):
+            page = await self._caller.read("list_refunds", "/v1/refunds", params={**query, "limit": "100", **after})
             found += [_refund(item) for item in page["items"]]
             if not page.get("has_more") or not page["items"]:
                 return tuple(found)

@@ -2,7 +2,7 @@
 
 # ruff: noqa: S608 - the one thing formatted into a statement is our own list of columns
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -62,7 +62,7 @@ returning {_COLUMNS}
 _LOAD = f"select {_COLUMNS} from actions where key = $1"
 _BY_CONVERSATION = f"select {_COLUMNS} from actions where conversation_id = $1 order by created_at, key limit 500"
 _WAITING = f"select {_COLUMNS} from actions where status = $1 order by created_at, key limit $2"
-_BY_ORDER = f"select {_COLUMNS} from actions where order_id = $1 order by created_at, key"
+_EVERYTHING = f"select {_COLUMNS} from actions order by created_at, key"
 _CLAIM = f"""
 update actions set version = version + 1, attempts = attempts + 1, cause = 'claimed',
     claim_until = clock_timestamp() + make_interval(secs => $2),
@@ -223,9 +223,9 @@ async def list_of_conversation(pool: db.Database, conversation_id: str) -> list[
     return [_action(row) for row in await pool.fetch(_BY_CONVERSATION, conversation_id)]
 
 
-async def list_of_order(pool: db.Database, order_id: str) -> list[Action]:
-    """Return an order's rows, oldest first."""
-    return [_action(row) for row in await pool.fetch(_BY_ORDER, order_id)]
+async def list_all(pool: db.Database) -> list[Action]:
+    """Return every row, oldest first: for audits, not for requests."""
+    return [_action(row) for row in await pool.fetch(_EVERYTHING, timeout=300)]
 
 
 async def list_by_status(pool: db.Database, status: str, limit: int) -> list[Action]:
@@ -341,9 +341,3 @@ async def committed(pool: db.Database, name: str, work: Callable[[db.Connection]
 
 def _action(row: Any) -> Action:
     return Action(**{name: row[name] for name in Action.__dataclass_fields__})
-
-
-def newest_of(rows: Sequence[Action], fact: str) -> Action | None:
-    """Return the newest row of a fact: the highest number, then the highest generation."""
-    of_fact = [row for row in rows if row.fact == fact]
-    return max(of_fact, key=lambda row: (row.n, row.generation), default=None)

@@ -75,6 +75,16 @@ class StripePayments:
 
         return tuple(_refund(item, order_id) for item in await self._call("list_refunds", all_pages))
 
+    async def list_all_refunds(self) -> tuple[ProviderRefund, ...]:
+        """Return every refund of the account; one that names no order of ours carries an empty order id."""
+
+        async def all_pages() -> list[Any]:
+            first = await self._client.v1.refunds.list_async(params={"limit": 100})
+            return [refund.to_dict() async for refund in first.auto_paging_iter()]
+
+        items = await self._call("list_refunds", all_pages)
+        return tuple(_refund(item, str((item.get("metadata") or {}).get("order_id") or "")) for item in items)
+
     async def refund(self, key: str, frozen_request: str) -> ProviderRefund:
         """Send one refund under ``key``; OutcomeUnknown means that money may have moved."""
         asked = json.loads(frozen_request)
