@@ -36,8 +36,8 @@ async def paid(gateway: Any) -> Any:
         "update actions_history set status = 'failed'",
         "truncate actions_history",
         (
-            "insert into actions_history (key, version, status, cause, attempts, verdict, policy_version, policy_reason)"
-            " values ('x', 1, 'succeeded', 'x', 1, 'auto', 'v', 'r')"
+            "insert into actions_history (key, version, status, cause, attempts, verdict, policy_version,"
+            " policy_reason) values ('x', 1, 'succeeded', 'x', 1, 'auto', 'v', 'r')"
         ),
         "update audit set reason = 'x'",
         "delete from audit",

@@ -41,7 +41,7 @@ async def compare(pool: db.Database, payments: Payments) -> list[Stray]:
 
 
 async def rebuild(pool: db.Database, payments: Payments, facts: Facts) -> list[str]:
-    """Write back, as succeeded, the row of every effective refund under a key of ours that has none; returns the keys."""
+    """Write back, as succeeded, the row of every effective refund under our key that has none; returns keys."""
     written = []
     for refund in await payments.list_all_refunds():
         parts = read_refund_key(refund.key) if refund.key and refund.status == "succeeded" else None
