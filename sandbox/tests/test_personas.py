@@ -225,6 +225,18 @@ def test_other_wishes_call_their_tool_with_what_the_customer_said(
     assert arguments.items() <= calls[-1][1].items()
 
 
+def test_a_parcel_still_on_its_way_is_tracked_not_refunded_unless_money_is_asked_for() -> None:
+    def shipped(name: str, arguments: Any) -> dict[str, Any]:
+        return (
+            {"status": "ok", "result": {**ORDER, "status": "shipped"}} if name == "get_order" else shop(name, arguments)
+        )
+
+    calls, said = talk("Order 4417028 hasn't arrived yet", answer=shipped)
+    assert (calls, said) == ([READ], "Order 4417028 has been shipped and is on its way.")
+    calls, _ = talk("The blender of order 4417028 never arrived, refund it", answer=shipped)
+    assert [name for name, _ in calls] == ["get_order", "issue_refund"]
+
+
 def test_a_confirmed_code_goes_on_with_what_waited_for_it() -> None:
     calls, _ = talk("Please update my email to new@example.com", "••••••")
     assert calls == [("update_account_field", {"field": "email", "value": "new@example.com"})]

@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.core.personas import grounded
 from sandbox.core.personas.details import account_change, address_in
-from sandbox.core.personas.patterns import ORDER_ID
+from sandbox.core.personas.patterns import ORDER_ID, REFUND
 from sandbox.core.personas.phrases import say
 from sandbox.core.personas.reading import Reading, Wish, read
 from sandbox.core.personas.things import pick_lines
@@ -76,10 +76,16 @@ def _with_order(order: Json, reading: Reading) -> Turn:
             if address is None:
                 return Turn(say(reading.language, "ask_address"))
             return _call(ToolUse("change_address", {"order_id": order_id, "address": address}))
-        case "label" | "refund":
+        case "label" | "refund" if not _only_late(order, reading):
             return _lines(order, order_id, reading)
         case _:
             return Turn(say(reading.language, f"status.{order.get('status')}", order=order_id))
+
+
+def _only_late(order: Json, reading: Reading) -> bool:
+    """Say whether somebody who asks for no money misses a parcel that is still on its way."""
+    missed = reading.reason == "not_received" and REFUND.search(reading.text) is None
+    return missed and order.get("status") in ("processing", "shipped")
 
 
 def _lines(order: Json, order_id: str, reading: Reading) -> Turn:
@@ -195,7 +201,7 @@ def _earlier_order(conversation: Conversation) -> str | None:
     """Return the order talked about before this message, when it was one only."""
     texts = " ".join(text.text for text in conversation.said[:-1])
     # Programs tell what is known already in the instructions, as the JSON of the orders read so far.
-    texts += " ".join(re.findall(r"\"order_id\": ?\"([^\"]+)\"", conversation.system))
+    texts += " " + " ".join(re.findall(r"\"order_id\": ?\"([^\"]+)\"", conversation.system))
     named = dict.fromkeys(ORDER_ID.findall(texts))
     return next(iter(named)) if len(named) == 1 else None
 

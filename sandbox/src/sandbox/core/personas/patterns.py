@@ -8,19 +8,33 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 
 # One line a language where they differ much.
+_TALK = (
+    r"(speak|talk|chat|contact|connect|transfer|direct|reach|call|hablar|pasar?me|comunicar?me|contact\w*|parler|passer|joindre|"
+    r"sprechen|schreiben|verbinden|erreichen)\w*"
+)
+_WHO = (
+    r"(person|persona|personne|human|agent|agente|operator|assistant|representative|manager|supervisor|someone|somebody|"
+    r"colleague|alguien|conseiller|quelqu'?un|responsable|jemand(em|en)?|berater|chef)"
+)
 PERSON = _any(
-    r"\b(speak|talk|chat|connect|transfer|pass|get|want|need|give|put)\b.{0,30}\b(human|person|agent|representative)\b",
-    r"\b(speak|talk|chat) (to|with) (someone|somebody|a supervisor|a colleague|a manager)\b",
-    r"\breal (person|human)\b|^\W*(human|agent|person)\W*$",
-    r"\b(hablar|pasar?me|comunicar?me|quiero|necesito)\b.{0,30}\b(persona|humano|agente|alguien|companero)\b",
-    r"\b(parler|passer|joindre|veux|voudrais)\b.{0,30}\b(personne|humain|conseiller|quelqu'?un|agent)\b",
-    r"\b(sprechen|mochte|will|brauche|verbinden)\b.{0,30}\b(mensch(en)?|person|mitarbeiter(in)?|jemand(em|en)?|berater)\b",
-    r"\b(mit einem|an einen) (menschen|mitarbeiter)\b",
-    # A double charge is nothing any tool can look into.
+    rf"\b{_TALK}\b.{{0,30}}\b{_WHO}\b|\b{_WHO}\b.{{0,20}}\b{_TALK}\b",
+    r"\b(want|need|give me|get me|quiero|necesito|veux|voudrais|mochte|will|brauche)\b.{0,15}\b(persona?|personne)\b",
+    r"\b(humans?|live agent|operator|real person|customer (service|support)|not a (bot|robot)|human being)\b",
+    r"\b(humano|persona real|servicio al cliente|atencion al cliente|agente humano)\b",
+    r"\b(humain|vraie personne|personne reelle|service client|pas .{0,12}un robot)\b",
+    r"\b(menschen?|mitarbeiter(in)?|kundendienst|kundenservice|vorgesetzten?|nicht mit einem bot)\b",
+    r"^\W*(agent|person|persona|personne)\W*$",
+    # Double charges, exchanges and closing an account are nothing any tool can do.
     r"\b(charged|billed|paid) (me )?(twice|two times|double)|double charge|cobrado dos veces|debite deux fois",
     r"(doppelt|zweimal) (abgebucht|berechnet|belastet)",
+    r"\bexchange\b|\bswap\b|umtausch|\bechang(e|er)\b",
+    r"\b(close|delete|cancel) (my |the )?account|konto (loschen|schliessen)",
+    r"(cerrar|borrar) (mi )?cuenta|fermer (mon )?compte",
 )
-CANCEL = re.compile(r"\bcancel|\bcall off\b|\banul|\bannul|\bstorn|\babbestell")
+CANCEL = _any(
+    r"\bcancel|\bcall off\b|\banul|\bannul|\bstorn|\babbestell|\babbrech",
+    r"don't (want|need) (the |my |this )?order|ya no (lo |la )?quiero|ne (la |le )?veux plus",
+)
 ADDRESS = re.compile(r"\b(address|direccion|domicilio|adresse|anschrift|lieferadresse)\b")
 CHANGE = _any(
     r"\b(change|update|correct|instead|new|send|ship|deliver)\b",
@@ -33,8 +47,8 @@ ACCOUNT = _any(
     r"\b(correo|telefono|cuenta|nombre|courriel|compte|nom|telefon\w*|handynummer|konto|namen?)\b",
 )
 LABEL = _any(
-    r"\b(return|send (it|them|this) back|return label|devol(ver|ucion)|etiqueta|retour\w*|renvoyer|etiquette)\b",
-    r"\b(zuruck(schicken|senden|geben)|rucksende\w*|retoure|etikett)\b",
+    r"\b(return|send (it|them|this) back|return label|devol(ver\w*|ucion)|etiqueta|retour\w*|renvoyer|etiquette)\b",
+    r"\b(zuruck(schicken|senden|geben)|rucksende\w*|ruckgabe|retoure|etikett)\b|mandar de vuelta|ship .{0,20}back",
 )
 REFUND = _any(
     r"\b(refund\w*|money back|reimburs\w*|reembols\w*|devuelv\w*|dinero|rembours\w*)\b",
@@ -59,6 +73,7 @@ DAMAGED = _any(
 LATE = re.compile(r"\b(late|too long|tarde|en retard|retard|spat|zu spat)\b|\bdelay|\bretras|\bverspat")
 TRACKING = _any(
     r"\bwhere('s| is| are)|\btrack|status|when (will|does|is)|\bdonde esta|seguimiento|cuando (llega|llegara)",
+    r"(has|have|is|was) my (order|parcel|package|delivery)\b.{0,20}(arriv|ship|deliver|sent|dispatch)",
     r"\bou (est|en est)|\bsuivi|quand (arrive|vais)|\bwo (ist|bleibt|sind)|sendungs|wann kommt|\blieferstatus",
 )
 THANKS = _any(
