@@ -2,7 +2,6 @@
 
 import asyncio
 
-import anthropic
 from fastapi import FastAPI
 
 from common import http
@@ -15,7 +14,6 @@ from common.telemetry import get_logger
 from common.topics import MESSAGES
 from router.adapters.classifier import Classifier, LocalClassifier
 from router.adapters.heads import read_card
-from router.adapters.llm import LlmClassifier
 from router.adapters.local import LocalReader, load_reader
 from router.handlers import HANDLERS, Desk
 from router.settings import Settings
@@ -29,7 +27,7 @@ async def main(stop: asyncio.Event) -> None:
     reader = await asyncio.to_thread(load_reader, settings.model_dir, settings.cached_texts)
     version = str(read_card(settings.model_dir)["version"])
     _log.info("classifier loaded", model=version, encoder=reader.encoder.name, classifier=settings.classifier)
-    if reader.encoder.name != "use":
+    if reader.encoder.name == "hash":
         _log.error("the sentence encoder can't be used; the weak fallback answers", encoder=reader.encoder.name)
     classifier = build_classifier(settings, reader)
     producer = Producer(bus.kafka_bootstrap, bus.topic_prefix)
@@ -50,6 +48,10 @@ def build_classifier(settings: Settings, reader: LocalReader) -> Classifier:
     local = LocalClassifier(reader)
     if settings.classifier == "local":
         return local
+    import anthropic  # noqa: PLC0415 - a second of start-up and 60 MB that the default classifier needn't pay
+
+    from router.adapters.llm import LlmClassifier  # noqa: PLC0415 - as above
+
     # One try within the time-out: a late answer is worth less than the local one now.
     client = anthropic.AsyncAnthropic(max_retries=0)
     return LlmClassifier(client, settings.llm_model, settings.llm_timeout_s, local)

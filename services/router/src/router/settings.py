@@ -20,7 +20,7 @@ class Settings(BaseSettings):
     llm_model: str = "claude-haiku-4-5"
     llm_timeout_s: float = 3.0
     model_dir: Path = MODEL_DIR
-    # 4,096 texts of 2 kB vectors are 8 MB.
-    cached_texts: int = 4_096
+    # 1,024 texts of 18 kB vectors are 18 MB.
+    cached_texts: int = 1_024
     # A batch is one encoder call: 64 messages take about 60 ms, within the first-event budget of a second.
     batch_messages: int = 64

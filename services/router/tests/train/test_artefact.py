@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from router.adapters.encoders import SentenceEncoder
+from router.adapters.encoders import best_encoder
 from router.adapters.heads import MODEL_DIR, WEIGHTS_FILE, read_card
 from router.core.intents import INTENTS, LANGUAGES
 from router.train.fit import REGULARISATION_C, fit_intents
@@ -26,7 +26,7 @@ def test_the_model_card_belongs_to_the_artefact() -> None:
 
 def test_the_artefact_holds_plain_arrays_only() -> None:
     with np.load(MODEL_DIR / WEIGHTS_FILE, allow_pickle=False) as arrays:
-        assert arrays["use_intent_weights"].shape == (len(INTENTS), 512)
+        assert arrays["use+hash_intent_weights"].shape == (len(INTENTS), 4_608)
 
 
 def test_every_intent_is_authored_in_every_language() -> None:
@@ -55,7 +55,7 @@ def test_a_broken_row_is_named(tmp_path: Path) -> None:
 def test_unseen_scenarios_are_read_well_enough() -> None:
     rows = load_rows()
     held = np.array(folds([row.scenario for row in rows])) == 0
-    vectors = encode_all(SentenceEncoder(), [row.text for row in rows])
+    vectors = encode_all(best_encoder(), [row.text for row in rows])
     intents = np.array([row.intent for row in rows])
     weights, bias = fit_intents(vectors[~held], intents[~held].tolist(), REGULARISATION_C)
     odds = np.exp(vectors[held] @ weights.T + bias)

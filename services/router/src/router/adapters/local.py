@@ -50,7 +50,7 @@ class LocalReader:
         return readings
 
 
-def load_reader(folder: Path = MODEL_DIR, cache_size: int = 4_096) -> LocalReader:
+def load_reader(folder: Path = MODEL_DIR, cache_size: int = 1_024) -> LocalReader:
     """Return a reader, warmed up; a missing or different sentence encoder means the hashed one."""
     encoder = best_encoder()
     try:

@@ -1,54 +1,131 @@
-"""Words of law, account safety and bodily harm in four languages: what they name goes to a person however unsure the classifier is.
+"""Words of law, account safety and harm in four languages: what they name goes to a person.
 
 The patterns avoid the harmless twins: *avocat* the fruit, *Gericht* the dish, *Anzeige* the display, the Fire tablet.
 """
 
 import re
 
-from router.core.words import fold
+from router.core.words import any_of, fold
 
 _LEGAL = (
-    r"\b(?:lawyers?|attorneys?|solicitors?|barrister|lawsuit|legal (?:action|proceedings|department|team|advice|steps|counsel)|"
-    r"(?:sue|suing) (?:you|your|this|the company)|(?:take|taking|see) you (?:all )?(?:to|in) court|small claims|trading standards|"
-    r"ombudsman|gdpr|subject access|data protection (?:officer|authority|act)|police report|breach of contract|class action|"
-    r"cease and desist|consumer (?:rights act|protection)|claim(?:ing)? damages|attorney general|better business bureau)\b",
-    r"\b(?:abogad[oa]s?|demandar(?:os|les|los)?|os demando|les demando|denunciar(?:os|les|los|e)?|denuncia (?:en|a|ante|contra|por|puesta)|"
-    r"tribunal(?:es)?|juzgados?|acciones legales|via judicial|rgpd|proteccion de datos|burofax|incumplimiento (?:de|del) contrato|"
-    r"omic|oficina del consumidor|hoja(?:s)? de reclamacion(?:es)?|arbitraje de consumo|danos y perjuicios|demanda (?:judicial|colectiva))\b",
+    any_of(r"""
+        lawyers?|attorneys?|solicitors?|barrister|lawsuit|legal (?:action|proceedings|department|advice|steps|counsel)
+        (?:sue|suing) (?:you|u|your|this|the company)|(?:going|gonna|gona|have) to sue|(?:take|taking
+        see) you (?:all )?(?:to|in) court
+        small claims|trading standards|ombudsman|gdpr|subject access|data protection (?:officer|authority|act)
+        police report|breach of contract|class action|cease and desist|consumer (?:rights act|protection|law
+        authority)
+        (?:claim|claiming|seek|seeking) damages|attorney general|better business bureau|press charges
+        statutory rights?
+        (?:against the law|illegal|unlawful) (?:and|to|what you)|court (?:file|order|case)|copyright|trademark
+    """),
+    any_of(r"""
+        abogad[oa]s?|letrad[oa]|demandar(?:os|les|los)?|(?:os|les) demando|denunciar(?:os|les|los|lo|e)?|querella
+        denuncia (?:en|a|ante|contra|por|puesta)|tribunal(?:es)?|juzgados?|acciones legales|via judicial|rgpd
+        proteccion de datos|burofax|incumplimiento (?:de|del) contrato|omic|oficina del consumidor
+        hojas? de reclamacion(?:es)?|arbitraje de consumo|danos y perjuicios|demanda (?:judicial|colectiva)
+        ir a juicio|ire a juicio
+        ley de consumidores|propiedad intelectual|derecho de supresion
+    """),
     r"(?<!d')(?<!d' )(?<!-)\b(?:mon|notre|un|nos|des|son) avocats?\b",
-    r"\b(?:avocate|tribuna(?:l|ux)|mise en demeure|mets en demeure|rgpd|cnil|dgccrf|repression des fraudes|ufc|porte(?:r|rai)? plainte|"
-    r"depose(?:r|rai)? (?:une )?plainte|plainte (?:a la police|contre|au commissariat|penale)|poursuites? (?:judiciaires?|en justice)|"
-    r"en justice|action (?:collective|judiciaire)|mediateur|huissier|dommages et interets|dommages-interets|service juridique|rupture de contrat)\b",
-    r"\b(?:(?:rechts)?anwalt\w*|anwaltin|rechtsanwaltin|verklag\w+|klage (?:ein|gegen|erheb|wegen|vor)\w*|(?:vor|ans|beim) gericht|amtsgericht|"
-    r"gerichtlich\w*|strafanzeige|anzeige (?:erstatt|wegen|bei|gegen|ist raus)\w*|verbraucher(?:zentrale|schutz\w*)|dsgvo|mahnbescheid|abmahnung|"
-    r"rechtliche\w* (?:schritte|mittel|konsequenzen)|rechtsweg|rechtsabteilung|schadens?ersatz|vertragsbruch|schlichtungsstelle|sammelklage|datenschutzbeauftragte\w*)\b",
+    any_of(r"""
+        avocate|tribuna(?:l|ux)|mise en demeure|mets en demeure|rgpd|cnil|dgccrf|repression des fraudes|signalconso
+        port(?:e|er|rai|erai|é) plainte|porte plainte|depose(?:r|rai)? (?:une )?plainte
+        plainte (?:a la police|contre|au commissariat|penale)|poursuites? (?:judiciaires?|en justice)|en justice
+        action (?:collective|judiciaire)|mediateur|huissier|dommages et interets|dommages-interets|service juridique
+        protection juridique|rupture de contrat|code de la consommation|devant (?:un|le) juge|procureur|contrefacon
+        diffamation
+    """),
+    any_of(r"""
+        (?:rechts)?anwalt\w*|anwaltin|rechtsanwaltin|juristin|verklag\w+|klage (?:ein|gegen|erheb|wegen|vor)\w*
+        (?:vor|ans|beim|furs) gericht|amtsgericht|gerichtlich\w*|strafanzeige|anzeige (?:erstatt|wegen|bei|gegen
+        ist raus)\w*
+        verbraucher(?:zentrale|schutz\w*)|dsgvo|mahnbescheid|abmahnung|rechtliche\w* (?:schritte|mittel|konsequenzen)
+        rechtsweg|rechtsabteilung|rechtsschutz\w*|rechtswidrig|schadens?ersatz|vertragsbruch|schlichtungsstelle
+        sammelklage
+        datenschutzbeauftragte\w*|datenschutzbehorde|aufsichtsbehorde|gesetzliche\w* (?:gewahrleistung
+        widerrufsrecht)|strafbar
+    """),
 )
 _SECURITY = (
-    r"\b(?:(?:been |got |was |is )?hacked|phishing|identity theft|account (?:takeover|was compromised|has been compromised|got compromised)|"
-    r"(?:someone|somebody|stranger)(?: else)? (?:\w+ ){0,3}?(?:into|in|on|using|accessed) my (?:account|login|profile)|"
-    r"(?:forgot|forgotten|lost|reset|recover|remember)\w* (?:\w+ ){0,2}?(?:password|pass ?code|login)|password (?:reset|recovery)|"
-    r"locked out|suspicious (?:login|activity|sign.?in)|unknown (?:login|device)|stolen (?:phone|card|wallet|account))\b",
-    r"\b(?:hacke\w+|suplant\w+|contrasena (?:\w+ ){0,2}?(?:olvidad\w+|perdid\w+)|(?:olvid|recuper|restablec|recuerdo|cambiar)\w* (?:\w+ ){0,2}?(?:contrasena|clave)|"
-    r"(?:entrado|accedido|entro|metido) (?:\w+ ){0,2}?(?:en|a) mi cuenta|cuenta (?:hackeada|bloqueada|robada)|acceso no autorizado)\b",
-    r"\b(?:(?:compte|boite|profil) (?:\w+ ){0,3}?pirat\w+|pirat\w+ mon compte|hame[cs]onnage|usurp\w+|mot de passe (?:\w+ ){0,2}?(?:oublie|perdu)|"
-    r"(?:oublie|perdu|reinitialis\w+|retrouver|souviens plus de) (?:\w+ ){0,2}?mot de passe|connexion (?:suspecte|inconnue)|compte (?:bloque|verrouille))\b",
-    r"\b(?:gehackt|hackerangriff|phishing\w*|identitatsdiebstahl|passwort (?:\w+ ){0,3}?(?:vergess\w+|zurucksetz\w+|verloren)|(?:vergess\w+|zurucksetz\w+) (?:\w+ ){0,2}?(?:passwort|kennwort)|"
-    r"konto (?:\w+ ){0,2}?(?:geknackt|ubernommen|gesperrt)|fremde\w* (?:zugriff|login|anmeldung|gerat)|unbefugte\w*)\b",
+    any_of(r"""
+        hacked|phishing|identity theft|account (?:takeover|was compromised|has been compromised|got compromised)
+        (?:someone|somebody|stranger)(?: else)? (?:\w+ ){0,3}?(?:into|in|on|using|accessed) my (?:account|login
+        profile|card)
+        (?:forgot|forgotten|lost|reset|recover|remember)\w* (?:\w+ ){0,2}?(?:password|pwd|pass ?code|login)
+        (?:password|pwd) (?:reset|recovery)|locked out|suspicious (?:login|activity|sign.?in)|unknown (?:login|device)
+        stolen (?:phone|card|wallet|account)|(?:phone|wallet|purse|card) (?:was|got|has been|is) stolen|fraudulent
+        (?:report|reporting|commit\w*) (?:\w+ ){0,3}?fraud|(?:lost|stole) my (?:phone|wallet|card|purse)
+        account (?:is |was |got |has been )?(?:blocked|frozen|locked)
+    """),
+    any_of(r"""
+        hacke\w+|suplant\w+|contrasena (?:\w+ ){0,2}?(?:olvidad\w+|perdid\w+)
+        (?:olvid|recuper|restablec|recuerdo)\w* (?:\w+ ){0,2}?(?:contrasena|clave|pin)
+        (?:entrado|accedido|entro|metido) (?:\w+ ){0,2}?(?:en|a) mi cuenta|cuenta (?:hackeada|bloqueada|robada)
+        acceso no autorizado|(?:robaron|robado|perdi|perdido) (?:\w+ ){0,2}?(?:movil|tarjeta|cartera|telefono|bolso)
+    """),
+    any_of(r"""
+        (?:compte|boite|profil) (?:\w+ ){0,3}?pirat\w+|pirat\w+ mon compte|hame[cs]onnage|usurp\w+
+        mot de passe (?:\w+ ){0,2}?(?:oublie|perdu)|connexion (?:suspecte|inconnue)|compte (?:bloque|verrouille)
+        (?:oublie|perdu|reinitialis\w+|retrouver|souviens plus de) (?:\w+ ){0,2}?mot de passe
+        (?:vole|perdu) (?:\w+ ){0,2}?(?:telephone|carte bancaire|portefeuille)|(?:telephone
+        carte(?: bancaire)?) (?:vole|perdu)e?
+    """),
+    any_of(r"""
+        gehackt|hackerangriff|phishing\w*|identitatsdiebstahl|passwort (?:\w+ ){0,3}?(?:vergess\w+|zurucksetz\w+
+        verloren)
+        (?:vergess\w+|zurucksetz\w+) (?:\w+ ){0,2}?(?:passwort|kennwort)|konto (?:\w+ ){0,2}?(?:geknackt|ubernommen
+        gesperrt)
+        fremde\w* (?:zugriff|login|anmeldung|gerat)|unbefugte\w*|(?:handy|karte|geldborse
+        portemonnaie) (?:\w+ )?(?:gestohlen|geklaut)
+    """),
 )
 _SAFETY = (
-    r"\b(?:electric(?:al)? shock|electrocut\w+|(?:caught|catch\w*|on) fire|(?:in|into) flames|(?:started|began|starts|is|was) smok(?:e|ing)|smoke (?:coming|came|comes|pouring)|"
-    r"explod\w+|blew up|blown up|burn(?:ed|t|s) (?:my|his|her|me|our|the (?:kid|baby|child)|myself)|chok(?:ed|ing)|swallowed|allergic reaction|anaphyla\w+|"
-    r"(?:in|to|into) (?:the )?(?:hospital|er|emergency room|a&e)|injur(?:ed|y|ies)|poison(?:ed|ing)|gas leak|leaks? gas|smell of gas|carbon monoxide|"
-    r"suicid\w+|kill myself|want to die|(?:don't|dont) want to live|swollen battery|bleeding|glass in (?:my|the|our))\b",
-    r"\b(?:descarga electrica|calambrazo|electrocut\w+|incendi\w+|se prendio|prendio fuego|en llamas|ech(?:a|o|aba|ando) humo|sal(?:e|io|ia) humo|explot\w+|estall\w+|"
-    r"quemaduras?|me queme|se quemo|atragant\w+|asfixi\w+|reaccion alergica|sarpullido|urticaria|(?:en|a) urgencias|hospital\w*|herid[oa]s?|intoxic\w+|envenen\w+|"
-    r"(?:fuga de|pierde|huele a|olor a) gas|suicid\w+|quitarme la vida|no quiero (?:seguir viviendo|vivir)|chispas)\b",
-    r"\b(?:decharge electrique|electrocut\w+|electrise\w*|(?:pris|prend|prenait) feu|incendie|en flammes|fum(?:e|ait) (?:beaucoup|encore|quand)|de la fumee|explos\w+|a explose|"
-    r"brulures?|(?:suis|est|s'est) (?:\w+ )?brule\w*|etouff\w+|reaction allergique|urticaire|aux urgences|hopital|hospitalise\w*|blesse(?:e|s|es)?|blessures?|intoxi\w+|empoisonn\w+|"
-    r"(?:fuite|odeur) de gaz|suicid\w+|en finir avec (?:la|ma) vie|etincelles)\b",
-    r"\b(?:stromschlag|stromstoss|feuer gefangen|in flammen|(?:zimmer|wohnungs)?brand(?:gefahr|geruch|stelle)|angefangen zu (?:brennen|qualmen|rauchen)|qualm\w*|explodier\w+|explosion|"
-    r"verbrannt|verbrennung\w*|verbruht|erstick\w+|verschluckt|allergische reaktion|allergisch reagiert|hautausschlag|krankenhaus|notaufnahme|notarzt|verletzt|verletzung\w*|vergift\w+|"
-    r"gasgeruch|gasleck|gas (?:tritt|stromt) aus|suizid\w*|mich umbringen|nicht mehr leben|aufgeblaht\w*|funken)\b",
+    any_of(r"""
+        electric(?:al)? shock|electrocut\w+|(?:caught|catch\w*|on) fire(?! (?:tablet|tv|stick))|(?:in|into) flames
+        (?:started|began|starts|is|was) smok(?:e|ing)|smoke (?:coming|came|comes|pouring)|burning smell
+        smells? (?:of|like) burning
+        exploded|explodes|blew up|blown up|burn(?:ed|t) (?:my|his|her|me|our|the (?:kid|baby|child)|myself)
+        chok(?:ed|ing)|swallowed|allergic reaction|anaphyla\w+|broke out in|hives|blisters|(?:in|to
+        into) (?:the )?(?:hospital|er|emergency room|a&e)
+        injur(?:ed|y|ies)|food poisoning|poison(?:ed|ing)|gas leak|leaks? gas|leaking gas|smell of gas|carbon monoxide
+        suicid\w+|kill myself|want to die|(?:don't|dont) want to live|(?:ending|end) it all|swollen battery|bleeding
+        glass in (?:my|the|our)|got (?:a |an )?(?:\w+ )?shock|sparks|hurt my|cut (?:my|his|her) (?:hand|finger|foot
+        leg)|stitches
+        product recall|been recalled|safety recall|melted
+    """),
+    any_of(r"""
+        descarga electrica|calambrazo|dio calambre|electrocut\w+|incendi\w+|se prendio|prendio fuego|en llamas
+        ech(?:a|o|aba|ando) (?:humo|chispas)|sal(?:e|en|io|ia) (?:humo|chispas)|explot\w+|estallo|huele a quemado
+        quemaduras?|me queme
+        se quemo|ampollas|atragant\w+|asfixi\w+|tragado|reaccion alergica|alergia|sarpullido|urticaria|(?:en
+        a) urgencias|hospital\w*
+        herid[oa]s?|intoxic\w+|envenen\w+|vomit\w+|(?:fuga de|pierde|huele a|olor a) gas|suicid\w+|quitarme la vida
+        no quiero (?:seguir viviendo|vivir)|chispas|me corte|puntos de sutura|hecho dano|retirad\w+ del mercado
+        se ha derretido|monoxido
+    """),
+    any_of(r"""
+        decharge electrique|electrocut\w+|electrise\w*|(?:pris|prend|prenait) feu|incendie|en flammes|fumee
+        a explose|explose
+        ca fume|odeur de brule|brulures?|(?:suis|est|s'est|me suis) (?:\w+ )?brule\w*|etouff\w+|avale une?
+        reaction allergique|urticaire
+        aux urgences|hopital|hospitalise\w*|blesse(?:e|s|es)?|blessures?|intoxi\w+|empoisonn\w+|(?:fuite
+        odeur) de gaz|suicid\w+
+        en finir avec (?:la|ma) vie|envie de mourir|etincelles|me suis coupe|points de suture|cloques|plaques rouges
+        rappel (?:de securite|produit)|a fondu|mal a respirer|vomi\w*
+    """),
+    any_of(r"""
+        stromschlag|stromstoss|feuer gefangen|in flammen|(?:zimmer|wohnungs)?brand(?:gefahr|geruch|stelle)
+        riecht verbrannt
+        angefangen zu (?:brennen|qualmen|rauchen)|fing an zu (?:brennen|qualmen)|qualm\w*|geraucht|explodier\w+
+        explosion|geplatzt
+        verbrannt|verbrennung\w*|verbruht|erstick\w+|verschluckt|allergische reaktion|allergisch|hautausschlag
+        ausschlag
+        krankenhaus|notaufnahme|notarzt|verletzt|verletzung\w*|vergift\w+|ubergeben mussen|gasgeruch|gasleck
+        gas (?:tritt|stromt) aus
+        suizid\w*|mich umbringen|nicht mehr leben|aufgeblaht\w*|funken|geschnitten|genaht|blasen auf der haut|atemnot
+        ruckruf (?:fur|wegen|des|der)|produktruckruf|geschmolzen
+    """),
 )
 _TOPICS = {
     "legal": re.compile("|".join(_LEGAL)),

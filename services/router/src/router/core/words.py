@@ -14,3 +14,9 @@ def fold(text: str) -> str:
         text = f"{text[:_HEAD_CHARS]} {text[-_TAIL_CHARS:]}"
     plain = unicodedata.normalize("NFKD", text.casefold().replace("’", "'").replace("`", "'"))
     return _SPACES.sub(" ", "".join(c for c in plain if not unicodedata.combining(c))).strip()
+
+
+def any_of(block: str) -> str:
+    """Return a pattern for whole words out of alternatives; a line may break wherever a ``|`` would stand."""
+    lines = (line.strip() for line in block.strip().splitlines())
+    return rf"\b(?:{'|'.join(lines)})\b"

@@ -4,24 +4,32 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from router.adapters.encoders import Encoder, HashEncoder, SentenceEncoder, Vectors
+from router.adapters.encoders import Encoder, HashEncoder, JointEncoder, SentenceEncoder, Vectors
 from router.adapters.heads import MODEL_DIR, Heads
 from router.core.asks_for_person import asks_for_person
 from router.core.intents import ASKS_FOR_HUMAN, SENSITIVE
 from router.core.sensitive_words import sensitive_words
 from router.train.artefact import Provenance, write_artefact
 from router.train.card import Measured, model_card
-from router.train.fit import REGULARISATION_C, fit_heads
+from router.train.fit import REGULARISATION_C, fit_heads, fit_intents
 from router.train.measure import encode_all, load_outside, out_of_fold, sentiment_out_of_fold, with_word_rules
 from router.train.metrics import Floats, Scores, answered_without_agent, score, sensitive_at
 from router.train.plots import curves_svg, reliability_svg
-from router.train.rows import DATA_DIR, Row, SentimentRow, data_hash, load_rows, load_sentiment
+from router.train.rows import DATA_DIR, Row, SentimentRow, data_hash, folds, load_rows, load_sentiment
 
-_ALTERNATIVES = (3.0, 10.0, 20.0, 50.0)
+
+@dataclass(frozen=True)
+class Material:
+    """The authored rows and, by encoder name, the vectors of both kinds of row."""
+
+    rows: list[Row]
+    feelings: list[SentimentRow]
+    vectors: dict[str, tuple[Vectors, Vectors]]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,28 +37,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     rows, feelings = load_rows(options.data), load_sentiment(options.data)
     intents = [row.intent for row in rows]
-    encoders: tuple[Encoder, ...] = (SentenceEncoder(), HashEncoder())
-    vectors = {
-        e.name: (encode_all(e, [r.text for r in rows]), encode_all(e, [r.text for r in feelings])) for e in encoders
-    }
-    heads = {
-        e: fit_heads(vectors[e.name][0], intents, vectors[e.name][1], [row.sentiment for row in feelings])
-        for e in encoders
-    }
+    encoders: tuple[Encoder, ...] = (JointEncoder(SentenceEncoder(), HashEncoder()), HashEncoder())
+    vectors = {e.name: (_encode(e, rows), _encode(e, feelings)) for e in encoders}
+    targets = [row.sentiment for row in feelings]
+    heads = {e: fit_heads(vectors[e.name][0], intents, vectors[e.name][1], targets) for e in encoders}
     digest = data_hash(options.data)
     write_artefact(options.model, Provenance(digest, len(rows), len(feelings), REGULARISATION_C), heads)
-    measured = _measure(rows, feelings, vectors, digest, encoders[0], heads[encoders[0]], options.outside)
+    measured = _measure(Material(rows, feelings, vectors), encoders[0], heads[encoders[0]], options)
     _write_card(options.card, measured)
-    headline = score(measured.ruled, intents)
-    print(
-        f"{measured.version}: {len(rows)} rows, held-out accuracy {headline.accuracy:.3f}, ECE {headline.ece:.3f}",
-        file=sys.stderr,
-    )
-    for name, s in measured.outside.items():
-        print(
-            f"{name}: accuracy {s.accuracy:.3f}, ECE {s.ece:.3f}, sensitive {s.sensitive_recall:.3f}/{s.sensitive_false_alarms:.3f}",
-            file=sys.stderr,
-        )
+    _say(f"{measured.version} ({len(rows)} rows), held out", score(measured.ruled, intents))
+    for name, scores in measured.outside.items():
+        _say(name, scores)
+
+
+def _say(name: str, s: Scores) -> None:
+    caught = f"sensitive {s.sensitive_recall:.3f} at {s.sensitive_false_alarms:.3f} false alarms"
+    print(f"{name}: accuracy {s.accuracy:.3f}, ECE {s.ece:.3f} (floor {s.ece_floor:.3f}), {caught}", file=sys.stderr)
+
+
+def _encode(encoder: Encoder, rows: Sequence[Row] | Sequence[SentimentRow]) -> Vectors:
+    return encode_all(encoder, [row.text for row in rows])
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -62,34 +68,39 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--outside", type=Path, default=Path(given) if given else None, help="JSONL to measure on (text, label, lang)"
     )
+    parser.add_argument(
+        "--others", type=float, nargs="*", default=(), help="also measure with these values of C (slow)"
+    )
     return parser.parse_args(arguments)
 
 
-def _measure(
-    rows: list[Row],
-    feelings: list[SentimentRow],
-    vectors: dict[str, tuple[Vectors, Vectors]],
-    digest: str,
-    encoder: Encoder,
-    heads: Heads,
-    outside: Path | None,
-) -> Measured:
+def _measure(material: Material, encoder: Encoder, heads: Heads, options: argparse.Namespace) -> Measured:
+    rows, feelings, vectors = material.rows, material.feelings, material.vectors
     intents, texts = [row.intent for row in rows], [row.text for row in rows]
     own, felt = vectors[encoder.name]
-    tried = {c: out_of_fold(own, rows, c) for c in _ALTERNATIVES}
-    raw = tried[REGULARISATION_C]
+    raw = out_of_fold(own, rows, REGULARISATION_C)
     return Measured(
-        version=f"router-{digest[:10]}",
+        version=f"router-{data_hash(options.data)[:10]}",
         encoder=encoder.identity(),
         rows=rows,
         raw=raw,
         ruled=with_word_rules(texts, raw),
-        fallback=score(with_word_rules(texts, out_of_fold(vectors["hash"][0], rows, REGULARISATION_C)), intents),
-        alternatives={c: score(found, intents) for c, found in tried.items()},
+        fallback=_fallback_scores(vectors["hash"][0], rows),
+        alternatives={c: score(out_of_fold(own, rows, c), intents) for c in options.others},
         sentiment=_sentiment_figures(feelings, sentiment_out_of_fold(felt, feelings, own, intents)),
         word_rules=_word_figures(rows),
-        outside=_outside_figures(outside, encoder, heads) if outside else {},
+        outside=_outside_figures(options.outside, encoder, heads) if options.outside else {},
     )
+
+
+def _fallback_scores(vectors: Vectors, rows: Sequence[Row]) -> Scores:
+    """One fold is enough to say how much weaker the fallback is."""
+    held = np.array(folds([row.scenario for row in rows])) == 0
+    chosen = [row for row, h in zip(rows, held, strict=True) if h]
+    kept = [row.intent for row, h in zip(rows, held, strict=True) if not h]
+    weights, bias = fit_intents(vectors[~held], kept)
+    found = Heads(weights, bias, weights[0], 0.0).probabilities(vectors[held])
+    return score(with_word_rules([row.text for row in chosen], found), [row.intent for row in chosen])
 
 
 def _sentiment_figures(rows: Sequence[SentimentRow], found: Floats) -> dict[str, float]:

@@ -48,8 +48,8 @@ def _head(m: Measured) -> str:
     scenarios = Counter(intent for intent, _ in {(row.intent, row.scenario) for row in m.rows})
     return (
         f"# Model card: router {m.version}\n\n"
-        "Reads a customer's message and says which of fifteen intents it carries, in English, Spanish, French and German, "
-        "and how it is meant (sentiment −1 to 1). Made by `make train`; this page is written by the same command.\n\n"
+        "Reads a customer's message and says which of fifteen intents it carries, in English, Spanish, French and "
+        "German, and how it is meant (sentiment −1 to 1). Made by `make train`, which writes this page too.\n\n"
         f"- **Encoder** {m.encoder}\n"
         "- **Heads** balanced logistic regression (intents), ridge under a tanh (sentiment); plain arrays, no pickle\n"
         f"- **Training rows** {len(m.rows)} authored messages, {sum(scenarios.values())} scenarios "
@@ -62,7 +62,7 @@ def _quality(raw: Scores, ruled: Scores, fallback: Scores) -> str:
     lines = [
         "## Held-out quality",
         "",
-        "| | accuracy | macro-F1 | ECE (15 bins) | its noise floor | mean confidence | sensitive recall at 0.3 | false alarms |",
+        "| | accuracy | macro-F1 | ECE (15 bins) | floor | mean confidence | sensitive recall at 0.3 | false alarms |",
         "|---|---|---|---|---|---|---|---|",
         _row("classifier alone", raw),
         _row("with word rules (as the service runs)", ruled),
@@ -104,7 +104,7 @@ def _thresholds(probabilities: Floats, intents: Sequence[str]) -> str:
     lines = [
         "## Why 0.85, 0.70 and 0.3",
         "",
-        "| threshold | messages at or above | right among them | skip the agent: precision | recall | sensitive: recall | false alarms |",
+        "| threshold | at or above | right of them | no agent: precision | recall | sensitive: recall | false alarms |",
         "|---|---|---|---|---|---|---|",
     ]
     for threshold in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95):
@@ -113,17 +113,10 @@ def _thresholds(probabilities: Floats, intents: Sequence[str]) -> str:
         caught, alarms = sensitive_at(probabilities, intents, threshold)
         mark = "**" if threshold in (0.3, 0.7, 0.85) else ""
         lines.append(
-            f"| {mark}{threshold:.2f}{mark} | {cover:.3f} | {right:.3f} | {precision:.3f} | {recall:.3f} | {caught:.3f} | {alarms:.3f} |"
+            f"| {mark}{threshold:.2f}{mark} | {cover:.3f} | {right:.3f} | {precision:.3f} | {recall:.3f} "
+            f"| {caught:.3f} | {alarms:.3f} |"
         )
-    lines += [
-        "",
-        "- **0.85** A template or an article answers with nobody to correct it: that is worth it where almost all are right. "
-        "Lower thresholds let more messages skip the model, each of them wrong more often; a message below costs one model call.",
-        "- **0.70** Below it about every second or third reading is wrong, so the agent may act on it only with tighter tools.",
-        "- **0.30** A missed threat, break-in or injury costs far more than a needless look by a person; "
-        "lower values raise false alarms faster than recall.",
-    ]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", _WHY])
 
 
 def _words(rules: dict[str, tuple[float, float]]) -> str:
@@ -132,6 +125,8 @@ def _words(rules: dict[str, tuple[float, float]]) -> str:
 
 
 def _alternatives(found: dict[float, Scores]) -> str:
+    if not found:
+        return ""
     lines = ["## Regularisation", "", "| C | accuracy | macro-F1 | ECE |", "|---|---|---|---|"]
     return "\n".join(
         [*lines, *(f"| {c:g} | {s.accuracy:.3f} | {s.macro_f1:.3f} | {s.ece:.3f} |" for c, s in found.items())]
@@ -148,7 +143,7 @@ def _outside(found: dict[str, Scores]) -> str:
     lines = [
         "## Messages of other authors",
         "",
-        "Read for measuring only and not in this repository; labels were mapped from other taxonomies, so some rows are hard by definition.",
+        "Read for measuring only, not in this repository; labels come from other taxonomies.",
         "",
         "| set | accuracy | macro-F1 | ECE | floor | mean confidence | sensitive recall | false alarms |",
         "|---|---|---|---|---|---|---|---|",
@@ -156,9 +151,16 @@ def _outside(found: dict[str, Scores]) -> str:
     return "\n".join([*lines, *(_row(name, s) for name, s in found.items())])
 
 
+_WHY = """- **0.85** A template or an article answers with nobody to correct it: worth it where almost all are right.
+  Lower thresholds let more messages skip the model, each wrong more often; a message below costs one model call.
+- **0.70** Below it a reading is wrong so often that the agent may act on it only with tighter tools.
+- **0.30** A missed threat, break-in or injury costs far more than a needless look by a person; lower values raise
+  false alarms faster than recall."""
+
 _LIMITS = """## Limits
 
-- One author wrote the rows; themes repeat, so held-out figures here flatter the model a little. Figures on other people's messages are the honest ones.
-- A class of 40 scenarios gives about ± 0.05 on its F1.
+- One author wrote the rows; themes repeat, so held-out figures flatter the model a little. Figures on messages of
+  others are the honest ones.
+- A class of some fifty scenarios gives about ± 0.05 on its F1.
 - Other languages get the nearest of the four. Sarcasm and feelings without words are missed.
 - Messages longer than about 1,400 characters are read at their beginning and end only (the word rules read 8,000)."""

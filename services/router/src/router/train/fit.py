@@ -28,7 +28,7 @@ def fit_intents(
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Return weights (intents × dimensions) and biases, in the order of INTENTS."""
     labels = np.array([INTENTS.index(intent) for intent in intents])
-    model: Any = LogisticRegression(C=c, max_iter=3_000, class_weight="balanced")
+    model: Any = LogisticRegression(C=c, max_iter=1_000, tol=1e-3, class_weight="balanced")
     model.fit(vectors, labels)
     if model.coef_.shape[0] != len(INTENTS):
         raise ValueError("the training rows lack an intent")

@@ -33,7 +33,8 @@ def curves_svg(lines: Mapping[str, Sequence[tuple[float, float]]], marks: Sequen
         path = " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in points)
         shapes.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         shapes.append(
-            f'<text x="{_EDGE + 6}" y="{_SIZE - _EDGE - 44 + 13 * number}" {_STYLE.replace("#333", colour)}>{name}</text>'
+            f'<text x="{_EDGE + 6}" y="{_SIZE - _EDGE - 44 + 13 * number}" {_STYLE.replace("#333", colour)}>'
+            f"{name}</text>"
         )
     return _frame(title, "threshold", "rate", shapes)
 
@@ -47,6 +48,8 @@ def _y(value: float) -> float:
 
 
 def _frame(title: str, below: str, beside: str, shapes: Sequence[str]) -> str:
+    inside, middle = _SIZE - 2 * _EDGE, _SIZE / 2
+    turned = f'transform="rotate(-90 12 {middle})"'
     ticks = [
         f'<text x="{_x(v):.0f}" y="{_SIZE - _EDGE + 14}" text-anchor="middle" {_STYLE}>{v:g}</text>'
         f'<text x="{_EDGE - 5}" y="{_y(v) + 4:.0f}" text-anchor="end" {_STYLE}>{v:g}</text>'
@@ -57,10 +60,10 @@ def _frame(title: str, below: str, beside: str, shapes: Sequence[str]) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIZE} {_SIZE}" width="{_SIZE}" role="img">',
             f"<title>{title}</title>",
             f'<rect width="{_SIZE}" height="{_SIZE}" fill="#fff"/>',
-            f'<rect x="{_x(0)}" y="{_y(1)}" width="{_SIZE - 2 * _EDGE}" height="{_SIZE - 2 * _EDGE}" fill="none" stroke="#bbb"/>',
+            f'<rect x="{_x(0)}" y="{_y(1)}" width="{inside}" height="{inside}" fill="none" stroke="#bbb"/>',
             f'<text x="{_SIZE / 2}" y="20" text-anchor="middle" {_STYLE}>{title}</text>',
             f'<text x="{_SIZE / 2}" y="{_SIZE - 6}" text-anchor="middle" {_STYLE}>{below}</text>',
-            f'<text x="12" y="{_SIZE / 2}" text-anchor="middle" transform="rotate(-90 12 {_SIZE / 2})" {_STYLE}>{beside}</text>',
+            f'<text x="12" y="{middle}" text-anchor="middle" {turned} {_STYLE}>{beside}</text>',
             *ticks,
             *shapes,
             "</svg>",
