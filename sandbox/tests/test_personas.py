@@ -146,6 +146,11 @@ def test_what_is_missing_is_asked_for_and_the_answer_understood_in_context() -> 
     assert calls == [READ, BLENDER]
 
 
+def test_a_reason_given_before_holds_for_the_same_wish_asked_again() -> None:
+    calls, _ = talk("My blender arrived cracked, order 4417028", "Please refund the blender of 4417028 once more")
+    assert calls == [READ, BLENDER]
+
+
 @pytest.mark.parametrize(
     ("status", "more", "part"),
     [
@@ -186,7 +191,7 @@ def test_who_asks_for_a_person_is_passed_on_at_once(text: str) -> None:
 def test_somebody_elses_order_reads_as_missing() -> None:
     calls, said = talk("Order 5520001 arrived broken, refund it")
     assert calls == [("get_order", {"order_id": "5520001"})]
-    assert said == "I can't find order 5520001 in your account. Please check the number."
+    assert said == "I can't find order 5520001 in your account. Is the number right?"
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,12 @@ def read(conversation: Conversation) -> Reading:
     raw = _with_context(conversation)
     text = fold(raw)
     order_ids = tuple(dict.fromkeys(patterns.ORDER_ID.findall(raw)))
-    reason = next((name for name, pattern in _REASONS if pattern.search(text)), None)
+    reason = _reason(text)
     wish = _wish(text, order_ids, reason)
+    if wish == "refund" and reason is None:
+        # "Did the refund work? Please do it again": why was said before.
+        told = (_reason(fold(earlier)) for earlier in reversed(conversation.customer[:-1]))
+        reason = next((name for name in told if name is not None), None)
     whole = patterns.WHOLE.search(text) is not None
     return Reading(language(conversation), wish, order_ids, reason, whole, text, raw)
 
@@ -86,6 +90,10 @@ def _with_context(conversation: Conversation) -> str:
     question = len(said) > 1 and said[-2].who == "assistant" and "?" in said[-2].text
     masked = re.search(r"\w", last) is None
     return "\n".join([*earlier, last]) if masked or (question and len(last) < _ANSWER_CHARS) else last
+
+
+def _reason(text: str) -> Reason | None:
+    return next((name for name, pattern in _REASONS if pattern.search(text)), None)
 
 
 def _wish(text: str, order_ids: tuple[str, ...], reason: Reason | None) -> Wish:
