@@ -60,10 +60,6 @@ test-slow: setup ## run the long lanes as well
 bench: setup ## measure the product beside floors of bare libraries, in one run (SECONDS_EACH=30)
 	@$(OFFLINE) $(PY) -m bench --seconds $(or $(SECONDS_EACH),30)
 
-.PHONY: bench
-bench: setup ## measure the product beside its floors on a stack of its own (ARGS= goes to bench)
-	@$(OFFLINE) $(PY) -m bench $(ARGS)
-
 .PHONY: check
 check: setup ## lint, types and house rules; needs no server
 	@$(PY) -m ruff check $(SOURCES)
@@ -106,5 +102,5 @@ format: setup ## put the code into shape
 	@$(PY) -m ruff format -q $(SOURCES)
 
 .PHONY: clean
-clean: down ## stop everything and forget its data, keys and logs
-	@rm -rf .run
+clean: setup ## stop everything and forget its data, keys and logs
+	@$(PY) -m stack clean

@@ -11,7 +11,7 @@ from stack import tokens
 from stack.demo.run import demo
 from stack.environment import MARK
 from stack.keys import LOGINS, SERVICES, make_keys
-from stack.lifecycle import down, up
+from stack.lifecycle import clean, down, up
 from stack.paths import RUN
 from stack.progress import CannotStartError
 from stack.supervise import supervise
@@ -31,6 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     commands.add_parser("up").set_defaults(run=lambda _: up(RUN))
     commands.add_parser("down").set_defaults(run=lambda _: down(RUN))
+    commands.add_parser("clean").set_defaults(run=lambda _: clean(RUN))
     commands.add_parser("demo").set_defaults(run=lambda _: sys.exit(0 if demo(RUN / "demo") else 1))
     # Started by `up`, which leaves the folder in the environment, where a sweep finds it too.
     commands.add_parser("supervise").set_defaults(run=lambda _: supervise(Path(os.environ[MARK])))

@@ -25,7 +25,7 @@ def make_keys(folder: Path) -> Path:
         file = folder / f"{name}.pem"
         if not file.exists():
             _write(file, Ed25519PrivateKey.generate())
-    jwks = {"keys": [_public(folder, name) for name in SERVICES]}
+    jwks = {"keys": [public_jwk(folder, name) for name in SERVICES]}
     text = json.dumps(jwks, indent=1)
     trusted = folder / TRUSTED
     if not trusted.exists() or trusted.read_text() != text:
@@ -46,7 +46,8 @@ def _write(file: Path, key: Ed25519PrivateKey) -> None:
     Path(part).unlink()
 
 
-def _public(folder: Path, name: str) -> dict[str, Any]:
+def public_jwk(folder: Path, name: str) -> dict[str, Any]:
+    """The public half of a signer's key, as a JWKS lists it; `iss` names whom it speaks for."""
     private = load_pem_private_key((folder / f"{name}.pem").read_bytes(), password=None)
     assert isinstance(private, Ed25519PrivateKey)
     jwk = json.loads(OKPAlgorithm.to_jwk(private.public_key()))

@@ -11,6 +11,7 @@ from pathlib import Path
 from stack.environment import MARK
 from stack.paths import ROOT
 from stack.progress import CannotStartError, say
+from stack.servers import forget_data
 from stack.supervisor import alive_strays
 
 UP_WITHIN_S = 600.0  # the first start on a machine may fetch Kafka
@@ -108,6 +109,12 @@ def down(run: Path) -> None:
         time.sleep(0.1)
     sweep(run)
     say("the stack is down")
+
+
+def clean(run: Path) -> None:
+    """Stops everything and forgets data, keys, ports and logs."""
+    down(run)
+    forget_data(run)
 
 
 def sweep(run: Path) -> None:

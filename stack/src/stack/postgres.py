@@ -43,9 +43,13 @@ def _open_to_others(path: Path) -> bool:
     return all(folder.stat().st_mode & 0o005 == 0o005 for folder in (path, *path.parents))
 
 
+def _outside(of: Path) -> Path:
+    return Path(tempfile.gettempdir()) / f"trusted-till-{sha256(str(of).encode()).hexdigest()[:12]}"
+
+
 def _shared_folder(of: Path) -> Path:
     """A root-owned folder that `nobody` can enter, for a checkout (say, under /root) that it can't."""
-    folder = Path(tempfile.gettempdir()) / f"trusted-till-{sha256(str(of).encode()).hexdigest()[:12]}"
+    folder = _outside(of)
     folder.mkdir(mode=0o755, exist_ok=True)
     state = folder.lstat()
     if folder.is_symlink() or state.st_uid != 0 or state.st_mode & 0o022:
@@ -71,6 +75,12 @@ def data_folder(files: PostgresFiles, folder: Path) -> Path:
     home = folder if reachable else _shared_folder(folder)
     home.chmod(home.stat().st_mode | 0o011)
     return home / "data"
+
+
+def forget(folder: Path) -> None:
+    """Removes a cluster's data, wherever it had to lie."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(_outside(folder), ignore_errors=True)
 
 
 def prepare(files: PostgresFiles, folder: Path, port: int) -> Program:

@@ -36,7 +36,6 @@ class Servers:
     addresses: dict[str, str]
     programs: dict[str, Program] = field(default_factory=dict)
     stoppers: list[Callable[[], None]] = field(default_factory=list)
-    scratch: list[Path] = field(default_factory=list)
 
     def answers(self, name: str) -> bool:
         return _ANSWERS[name](self.addresses[name])
@@ -45,11 +44,6 @@ class Servers:
         """Blocks until the server answers; raises CannotStartError with the end of its log."""
         program = self.programs.get(name)
         wait_until(lambda: self.answers(name), READY_WITHIN_S, name, lambda: tail(program.log) if program else "")
-
-    def forget_data(self) -> None:
-        """Removes what local processes wrote; for servers that lived for one test session."""
-        for folder in self.scratch:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def plan_servers(folder: Path, environ: Mapping[str, str] = os.environ) -> Servers:
@@ -106,11 +100,15 @@ def _plan_local(servers: Servers, missing: list[str], folder: Path, ports: dict[
         binaries = postgres.postgres_files()
         servers.programs["postgres"] = postgres.prepare(binaries, folder / "postgres", ports["postgres"])
         servers.addresses["postgres"] = f"postgresql://postgres:postgres@{host}:{ports['postgres']}/postgres"
-        servers.scratch.append(postgres.data_folder(binaries, folder / "postgres"))
     if "redis" in missing:
         servers.programs["redis"] = valkey.prepare(valkey.valkey_binary(), folder / "redis", ports["redis"])
         servers.addresses["redis"] = f"redis://{host}:{ports['redis']}/0"
-    servers.scratch.append(folder)
+
+
+def forget_data(folder: Path) -> None:
+    """Removes everything that servers planned in `folder` have written; they must be stopped."""
+    postgres.forget(folder / "postgres")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def start_servers(servers: Servers) -> dict[str, subprocess.Popen[bytes]]:

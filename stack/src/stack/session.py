@@ -1,13 +1,12 @@
 """Servers that live as long as one test session: given ones, or started here and gone without a trace afterwards."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from stack.paths import RUN
-from stack.servers import Servers, plan_servers, start_servers, stop_servers
+from stack.servers import Servers, forget_data, plan_servers, start_servers, stop_servers
 
 
 @contextmanager
@@ -20,8 +19,7 @@ def session_servers() -> Iterator[Servers]:
         yield servers
     finally:
         stop_servers(servers, running)
-        servers.forget_data()
-        shutil.rmtree(folder, ignore_errors=True)
+        forget_data(folder)
 
 
 def _session_folder() -> Path:
@@ -30,7 +28,7 @@ def _session_folder() -> Path:
     tests.mkdir(parents=True, exist_ok=True)
     for old in tests.iterdir():
         if old.name.isdigit() and not _alive(int(old.name)):
-            shutil.rmtree(old, ignore_errors=True)
+            forget_data(old)
     return tests / str(os.getpid())
 
 

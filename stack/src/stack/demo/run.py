@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shlex
-import shutil
 import sys
 import traceback
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from stack.demo.promises import Promises, disagreements
 from stack.demo.tour import CRASH_CUSTOMER, CRASH_ORDER, SCENES, Scenery
 from stack.demo_data import customers, orders
 from stack.lifecycle import down, up
+from stack.servers import forget_data
 
 # Times short enough to watch, in the proportions the reconciler insists on: its threshold stays above
 # provider timeout × tries + the claim's life.
@@ -34,7 +34,7 @@ _QUICK = {
 def demo(run: Path) -> bool:
     """Plays the tour in `run`, which is emptied first; True when every promise held."""
     down(run)
-    shutil.rmtree(run, ignore_errors=True)
+    forget_data(run)
     for name, value in _QUICK.items():
         os.environ.setdefault(name, value)
     try:
