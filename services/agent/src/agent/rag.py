@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.adapters.search_index import SearchIndex
 from agent.adapters.tokens import TokenCounter
-from agent.core.claims import check_reply, split_sentences
+from agent.core.claims import split_sentences
 from agent.core.endings import close_turn
 from agent.core.facts import facts_of
 from agent.core.handoff import decide_handoff
@@ -22,6 +22,7 @@ from agent.core.policy_answers import (
     search_results,
     without_citations,
 )
+from agent.core.policy_claims import false_deeds
 from agent.core.prompt import bundle_version
 from agent.core.replies import Address
 from agent.core.retrieval.passages import Passage, Retrieval
@@ -135,6 +136,6 @@ class PolicyAnswers:
 
     async def _holds(self, run: ClaimedRun, text: str) -> bool:
         """A policy answer claims no deed; if it does, it is held to the ledger like any other reply."""
-        if not check_reply(without_citations(text), run.work.language, facts_of(run.state.memory)).holds:
+        if false_deeds(without_citations(text), run.work.language, facts_of(run.state.memory)):
             return False
         return (await self.guard.check(text, "reply")).verdict != "flagged"

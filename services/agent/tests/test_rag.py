@@ -1,0 +1,108 @@
+"""Policy answers over a real run store and the real help center: grounded and cited, or plain search results."""
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from agent.adapters.search_index import SearchIndex, build_index
+from agent.core.retrieval.grounding import check_grounding
+from agent.rag import PolicyAnswers
+from common.clock import SystemClock
+from common.models import ModelsDown, ModelTurn, Usage
+
+QUESTION = "How many days do I have to return an item?"
+GOOD = "You have 30 days from the day of delivery to return most items [returns-en]."
+
+
+@lru_cache(maxsize=1)
+def index() -> SearchIndex:
+    return build_index()
+
+
+def says(text: str, stop: str = "end_turn") -> ModelTurn:
+    return ModelTurn(text, (), stop, Usage(100, 20), "fake", "fake-small")
+
+
+@pytest.fixture
+def answer(make_bench: Any, make_work: Any) -> Any:
+    async def run(*turns: Any, question: str = QUESTION, **over: Any) -> tuple[Any, dict[str, Any]]:
+        bench = make_bench(*turns)
+        answers = PolicyAnswers(
+            pool=bench.pool,
+            runs=bench.parts.runs,
+            index=index(),
+            models=bench.models,
+            tokens=bench.parts.tokens,
+            guard=bench.guard,
+            is_grounded=lambda text, passages, asked: check_grounding(text, passages, asked).ok,
+            clock=SystemClock(),
+            small_model="fake-small",
+        )
+        await bench.arrive(make_work(question, route="rag", intent="policy_question", **over))
+        await answers.play(await bench.claim(routes=("rag",)))
+        return bench, await bench.done()
+
+    return run
+
+
+async def test_a_covered_question_is_answered_with_its_citation(answer: Any) -> None:
+    bench, done = await answer(says(GOOD))
+    assert done["reply"] == GOOD
+    assert [c["article_id"] for c in done["citations"]] == ["returns-en"]
+    assert bench.models.requests[0].size == "small"
+    shown = bench.models.requests[0].messages[0]["content"][0]["text"]
+    assert '<passage id="1" article_id=' in shown
+    assert shown.endswith(f"<question>{QUESTION}</question>")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You have 45 days to return it [returns-en].",
+        "You have 30 days to return it.",
+        "You have 30 days to return it [made-up-en].",
+        "I have refunded your order [returns-en].",
+    ],
+)
+async def test_an_answer_that_code_cannot_bear_out_becomes_search_results(answer: Any, text: str) -> None:
+    _, done = await answer(says(text))
+    assert text not in done["reply"]
+    assert "https://" in done["reply"]
+    assert done["citations"]
+
+
+async def test_without_a_model_the_customer_gets_search_results_and_the_offer_of_a_person(answer: Any) -> None:
+    _, done = await answer(ModelsDown("both down"))
+    assert "These help pages may answer" in done["reply"]
+    assert "pass you to a colleague" in done["reply"]
+    assert done["handoff"] is False
+
+
+@pytest.mark.parametrize("turn", [says("NOT_COVERED"), says("You have 30", stop="max_tokens")])
+async def test_what_the_passages_do_not_cover_is_never_guessed(answer: Any, turn: ModelTurn) -> None:
+    _, done = await answer(turn)
+    assert "found no help page" in done["reply"]
+
+
+async def test_a_question_far_from_every_article_asks_no_model(answer: Any) -> None:
+    bench, done = await answer(question="What is the airspeed of an unladen swallow?")
+    assert bench.models.requests == []
+    assert "found no help page" in done["reply"]
+
+
+async def test_under_overload_policy_questions_are_answered_without_the_model(answer: Any) -> None:
+    bench, done = await answer(received_at=datetime.now(UTC) - timedelta(seconds=30))
+    assert bench.models.requests == []
+    assert "https://" in done["reply"]
+
+
+async def test_a_visitor_gets_policy_answers(answer: Any) -> None:
+    _, done = await answer(says(GOOD), customer_id=None)
+    assert done["reply"] == GOOD
+
+
+async def test_an_angry_policy_question_goes_to_a_person(answer: Any) -> None:
+    _, done = await answer(sentiment=-0.9)
+    assert done["handoff_reason"] == "upset"
