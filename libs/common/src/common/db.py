@@ -36,6 +36,7 @@ async def open_pool(dsn: str, schema: str, *, min_size: int = 2, max_size: int =
         min_size=min_size,
         max_size=max_size,
         init=prepare_connection,
+        reset=_leave_as_is,
         server_settings={"search_path": f"{schema},public", "application_name": schema},
         command_timeout=30,
     )
@@ -45,6 +46,13 @@ async def prepare_connection(conn: Connection) -> None:
     """Teach one connection JSON; Decimals inside travel as strings, so that no float ever holds money."""
     for name in ("json", "jsonb"):
         await conn.set_type_codec(name, encoder=dump_json, decoder=json.loads, schema="pg_catalog")
+
+
+async def _leave_as_is(_: Connection) -> None:
+    """Spare the reset query: nothing of ours changes a pooled session, and asyncpg itself rolls back what is left open.
+
+    Session locks and LISTEN live on connections of their own.
+    """
 
 
 def dump_json(value: Any) -> str:
