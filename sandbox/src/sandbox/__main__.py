@@ -16,6 +16,8 @@ def main() -> None:
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=1,
+        # Longer than any client keeps an idle connection: closing under its next request would look like a lost answer.
+        timeout_keep_alive=75,
         backlog=4096,
     )
 

@@ -1,6 +1,7 @@
 """The model server's controls: scripts, the persona, and what the models were sent."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -12,6 +13,8 @@ from sandbox.adapters.choices import Choices
 from sandbox.adapters.scripts import Scripts
 from sandbox.core.turn import Persona
 from sandbox.routes.bodies import Body
+
+_ITEMS_PER_WRITE = 100
 
 
 class ScriptedTool(Body):
@@ -103,8 +106,9 @@ def router(controls: ModelControls) -> APIRouter:
 
 
 def _array(items: Iterator[str]) -> Iterator[str]:
-    separator = "["
-    for item in items:
-        yield separator + item
+    yield "["
+    separator = ""
+    while chunk := list(islice(items, _ITEMS_PER_WRITE)):
+        yield separator + ",".join(chunk)
         separator = ","
-    yield "[]" if separator == "[" else "]"
+    yield "]"
