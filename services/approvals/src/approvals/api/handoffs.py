@@ -62,8 +62,10 @@ class Desk:
     async def move(self, handoff_id: str, move: Move, staff: str) -> tuple[asyncpg.Record, bool]:
         """Make one move in the queue; 404 and 409 come back as Problems."""
 
+        known = _known(handoff_id)
+
         async def work(conn: db.Connection) -> tuple[asyncpg.Record, bool]:
-            moved = await store.move_handoff(conn, handoff_id, move, staff, self.lease_s)
+            moved = await store.move_handoff(conn, known, move, staff, self.lease_s)
             await tell(conn, "handoffs")
             return moved
 
@@ -78,7 +80,7 @@ class Desk:
         """Return one handoff, or a 404 Problem."""
         async with self.pool.acquire() as conn:
             try:
-                return await store.load_handoff(conn, handoff_id.replace("\x00", ""))
+                return await store.load_handoff(conn, _known(handoff_id))
             except store.UnknownHandoff as e:
                 raise Problem(404, e.reason) from e
 
@@ -168,6 +170,13 @@ async def claim_open(desk: Desk, handoff_id: str, staff: str) -> dict[str, Any]:
     if changed:
         await _tell_owner(desk, row, "claim", staff, undo=True)
     return store.handoff_item(await desk.load(handoff_id))
+
+
+def _known(handoff_id: str) -> str:
+    """PostgreSQL can't even be asked for an id with U+0000 in it, so there is none of that name."""
+    if "\x00" in handoff_id:
+        raise Problem(404, "no such handoff")
+    return handoff_id
 
 
 async def _worker(desk: Desk, request: Request) -> str:

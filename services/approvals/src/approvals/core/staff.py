@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from common.errors import Refused
 
@@ -28,9 +28,9 @@ class Staff:
 def staff_from_claims(claims: dict[str, Any], default_ceiling: Decimal) -> Staff:
     """Read role and ceiling from a verified token; raises Refused where they make no sense."""
     role = claims.get("role")
-    if role not in RANK:
+    if not isinstance(role, str) or role not in RANK:
         raise Refused("the token names no role we know")
-    return Staff(claims["sub"], role, _ceiling(role, claims.get("ceiling"), default_ceiling))
+    return Staff(claims["sub"], cast(Role, role), _ceiling(role, claims.get("ceiling"), default_ceiling))
 
 
 def _ceiling(role: str, said: object, default: Decimal) -> Decimal | None:
