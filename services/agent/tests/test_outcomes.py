@@ -1,4 +1,4 @@
-"""Ledger changes that nobody told the customer yet: one message each, in their language, and a person when it went wrong."""
+"""Ledger changes nobody told the customer yet: one message each, in their language, and a person when it went wrong."""
 
 from datetime import UTC, datetime
 from typing import Any

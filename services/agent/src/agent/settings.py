@@ -19,7 +19,7 @@ class AgentSettings(BaseSettings):
     toolgateway_url: str
     gateway_url: str
     # How long a dead worker's run waits for the next one; renewed four times in this span.
-    claim_ttl_s: float = Field(6.0, gt=0.2)
+    claim_ttl_s: float = Field(4.0, gt=0.2)
     most_runs_at_once: int = 300
     turn_budget_s: float = 60.0
     model_calls_per_message: int = 8

@@ -234,7 +234,7 @@ async def test_a_takeover_while_the_model_thinks_drops_its_text_and_stops_its_wr
     await bench.arrive(make_work())
     run = await bench.claim()
     playing = asyncio.create_task(play_agent_run(bench.parts, run))
-    while not bench.models.requests:
+    while not bench.models.requests:  # noqa: ASYNC110 - the fake's list has no event
         await asyncio.sleep(0.01)
     async with bench.pool.acquire() as conn:
         await save_owner(conn, "conv_1", 1, "dana", "with_person")
@@ -278,12 +278,12 @@ async def test_anything_but_a_yes_drops_the_read_back_write(make_bench: Any, mak
     assert bench.tools.paid == []
 
 
-class Crash(Exception):
+class CrashError(Exception):
     """Stands for kill -9: nothing after it runs."""
 
 
 async def _crash() -> None:
-    raise Crash
+    raise CrashError
 
 
 POINTS = [
@@ -328,7 +328,7 @@ async def test_a_crash_at_any_step_pays_once_replies_once_and_repeats_no_saved_m
                 break
             try:
                 await play_agent_run(bench.parts, claimed[0])
-            except (Crash, LostClaim):
+            except (CrashError, LostClaim):
                 crashed = True
                 await bench.pool.execute(
                     "update runs set claim_expires_at = now() - interval '1 second' where status = 'running'"

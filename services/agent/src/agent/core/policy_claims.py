@@ -1,8 +1,10 @@
 """Tells a policy that is restated ("refunds take 5 days") from a deed that is claimed ("I have refunded you").
 
-The reply check is made for conversations about one customer's orders; held against it, a quarter of the help center's
-own sentences would count as claims. A policy answer is stopped only where it speaks of something done for this customer.
+The reply check is made for talk about one customer's orders; held against it, a quarter of the help center's own
+sentences would count as claims. A policy answer is stopped only where it speaks of something done for this customer.
 """
+
+# ruff: noqa: E501 - a pattern is read as one line
 
 import re
 

@@ -1,0 +1,152 @@
+"""Both providers' adapters against the model server's real wire, in a process of its own, with its faults."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from common.models import ModelFault, ModelRefused, ModelRequest, Provider
+from common.models.anthropic_wire import AnthropicProvider
+from common.models.openai_wire import OpenAIProvider
+
+TOOL = {
+    "name": "get_order",
+    "description": "Read one order",
+    "input_schema": {
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}},
+        "required": ["order_id"],
+        "additionalProperties": False,
+    },
+}
+MODELS: Any = {"large": "claude-sonnet-5-5", "small": "claude-haiku-5-5"}
+
+
+@pytest.fixture(scope="module")
+def sandbox_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    env = {**os.environ, "SANDBOX_PORT": str(port), "SANDBOX_DATA_DIR": str(tmp_path_factory.mktemp("sandbox"))}
+    process = subprocess.Popen([sys.executable, "-m", "sandbox"], env=env, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until = time.monotonic() + 60
+        while True:
+            try:
+                if httpx2.get(f"{url}/readyz").status_code == 200:
+                    break
+            except httpx2.TransportError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(params=["anthropic", "openai"])
+async def provider(request: pytest.FixtureRequest, sandbox_url: str) -> AsyncIterator[Provider]:
+    made: Provider
+    if request.param == "anthropic":
+        made = AnthropicProvider("key", MODELS, f"{sandbox_url}/anthropic", timeout_s=5)
+    else:
+        made = OpenAIProvider("key", MODELS, f"{sandbox_url}/openai/v1", timeout_s=5)
+    yield made
+    await made.close()
+
+
+def script(url: str, tag: str, *turns: dict[str, Any]) -> None:
+    body = {"match": {"text_contains": tag}, "turns": list(turns), "repeat": False}
+    assert httpx2.post(f"{url}/_sandbox/model/scripts", json=body).status_code < 300
+
+
+def asks(text: str, **over: Any) -> ModelRequest:
+    message = {"role": "user", "content": [{"type": "text", "text": text}]}
+    return ModelRequest("You are helpful.", (message,), (TOOL,), context="Answer in English.", **over)
+
+
+async def test_a_text_turn_arrives_whole_with_its_usage(provider: Provider, sandbox_url: str) -> None:
+    tag = f"text-{provider.name}"
+    script(sandbox_url, tag, {"text": "Hello there."})
+    turn = await provider.ask(asks(tag))
+    assert (turn.text, turn.stop_reason, turn.calls) == ("Hello there.", "end_turn", ())
+    assert turn.usage.output_tokens > 0
+    assert turn.usage.total > turn.usage.output_tokens
+
+
+async def test_tool_calls_keep_their_ids_and_raw_arguments(provider: Provider, sandbox_url: str) -> None:
+    tag = f"tool-{provider.name}"
+    script(
+        sandbox_url, tag, {"text": "Looking.", "tool_use": [{"name": "get_order", "input": {"order_id": "1234567"}}]}
+    )
+    turn = await provider.ask(asks(tag))
+    assert turn.wants_tools
+    assert turn.calls[0].id
+    assert turn.calls[0].strict_input() == {"order_id": "1234567"}
+
+
+async def test_a_tool_round_is_understood_when_it_is_sent_back(provider: Provider, sandbox_url: str) -> None:
+    tag = f"round-{provider.name}"
+    script(sandbox_url, tag, {"tool_use": [{"name": "get_order", "input": {"order_id": "1234567"}}]}, {"text": "Done."})
+    first = await provider.ask(asks(tag))
+    call = first.calls[0]
+    messages = (
+        {"role": "user", "content": [{"type": "text", "text": tag}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": call.id, "name": call.name, "input": {"order_id": "1234567"}}],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": call.id, "content": "{}", "is_error": False}],
+        },
+    )
+    second = await provider.ask(ModelRequest("You are helpful.", messages, (TOOL,)))
+    assert second.text == "Done."
+
+
+@pytest.mark.parametrize("fault", [{"error": 529}, {"error": 500}, {"raw": "}{ not json"}])
+async def test_what_may_pass_is_a_fault(provider: Provider, sandbox_url: str, fault: dict[str, Any]) -> None:
+    tag = f"fault-{provider.name}-{next(iter(fault.values()))}"
+    script(sandbox_url, tag, fault)
+    with pytest.raises(ModelFault):
+        await provider.ask(asks(tag))
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+async def test_a_stream_cut_off_anywhere_is_never_a_turn(provider: Provider, sandbox_url: str, after: int) -> None:
+    tag = f"cut-{provider.name}-{after}"
+    turn = {"tool_use": [{"name": "get_order", "input": {"order_id": "1234567"}}], "cut_after": after}
+    script(sandbox_url, tag, turn)
+    with pytest.raises(ModelFault):
+        await provider.ask(asks(tag))
+
+
+async def test_a_request_that_is_wrong_in_itself_is_refused(provider: Provider) -> None:
+    orphan = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "nobody", "content": "{}"}]}
+    with pytest.raises(ModelRefused):
+        await provider.ask(ModelRequest("s", (orphan,), (TOOL,)))
+
+
+async def test_the_fixed_part_is_read_from_the_cache_the_second_time(sandbox_url: str) -> None:
+    made = AnthropicProvider("key", MODELS, f"{sandbox_url}/anthropic", timeout_s=5)
+    long = ModelRequest("Rules. " * 2_000, ({"role": "user", "content": [{"type": "text", "text": "hello"}]},), (TOOL,))
+    await made.ask(long)
+    again = await made.ask(long)
+    await made.close()
+    assert again.usage.cache_read_tokens > 0
+
+
+async def test_a_server_that_is_not_there_is_a_fault() -> None:
+    made = AnthropicProvider("key", MODELS, "http://127.0.0.1:9", timeout_s=1)
+    with pytest.raises(ModelFault):
+        await made.ask(asks("hello"))
+    await made.close()
