@@ -1,6 +1,7 @@
 """Runs Apache Kafka as a plain local process: jars by Maven, one KRaft node, a class archive for speed."""
 
 import base64
+import os
 import shutil
 import subprocess
 import tempfile
@@ -83,7 +84,12 @@ def _jars() -> Path:
         part = Path(tempfile.mkdtemp(prefix="kafka-", dir=cache_dir()))
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={part}"]
         command = [maven, "-q", "-B", "-C", "-f", str(KAFKA_RECIPE / "pom.xml"), *goal]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)  # noqa: S603
+        # Java takes its home from the user database, where a service account's may not exist; HOME is what counts here.
+        options = f"{os.environ.get('MAVEN_OPTS', '')} -Duser.home={Path.home()}"
+        environment = {**os.environ, "MAVEN_OPTS": options.strip()}
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, timeout=600, check=False, env=environment
+        )
         if done.returncode != 0:
             shutil.rmtree(part, ignore_errors=True)
             raise CannotStartError(f"Maven could not fetch Kafka: {(done.stdout + done.stderr)[-1500:]}")
