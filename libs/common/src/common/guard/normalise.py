@@ -52,6 +52,8 @@ def sanitise(text: str) -> str:
     """
     if text.isascii():
         return _CONTROL.sub("", text)
+    # Half a surrogate pair is valid in JSON and in nothing else; it must not break what comes after.
+    text = text.encode("utf-8", "replace").decode("utf-8")
     regions = {m.group() for m in _FLAG_OF_A_REGION.finditer(text)}
     text = _TAGS.sub("", text) if not regions else _drop_tags_but(text, regions)
     for pattern in (_VARIATION, _BIDI_OVERRIDES, _INVISIBLE, _LATIN_JOINER, _CONTROL):

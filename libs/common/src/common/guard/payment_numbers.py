@@ -7,8 +7,9 @@ import unicodedata
 from dataclasses import dataclass
 
 _DIGIT = r"[\d⁰¹²³⁴-⁹₀-₉①-⑨]"
-# Joiners and soft hyphens come along when people copy a number from a page.
-_SEPARATOR = r"[\s\u00ad\u200b-\u200f\u2060\ufeff\-‐-―−._·•*/|,]{1,3}"
+# Joiners and soft hyphens come along when people copy a number from a page. A comma with a space, or a new line with
+# a dash, parts the items of a list; it groups no card.
+_SEPARATOR = r"(?:(?:[^\S\n]|[\u00ad\u200b-\u200f\u2060\ufeff\-‐-―−._·•*/|]){1,3}|\n|,)"
 _RUN = re.compile(rf"(?<![\w+]){_DIGIT}+(?:{_SEPARATOR}{_DIGIT}+)*(?!\w)|(?<=[^\W\d]){_DIGIT}{{13,19}}(?!{_DIGIT})")
 _TOKEN = re.compile(rf"{_DIGIT}+")
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ \u00a0-]?[A-Za-z0-9]{1,4}){3,9}(?![A-Za-z0-9])")
@@ -95,7 +96,7 @@ def _card_from(tokens: list[tuple[int, int, str]], first: int) -> int | None:
             break
         if len(digits) < 13 or not luhn_valid(digits):
             continue
-        if _ISSUERS.fullmatch(digits):
+        if _ISSUERS.fullmatch(digits) and not _two_order_numbers([t[2] for t in tokens[first : last + 1]]):
             known = last
         if _looks_grouped([t[2] for t in tokens[first : last + 1]]):
             other = last
@@ -105,6 +106,11 @@ def _card_from(tokens: list[tuple[int, int, str]], first: int) -> int | None:
 def _looks_grouped(tokens: list[str]) -> bool:
     """One unbroken number, or groups of four: anything else of an unknown issuer is rather two order numbers in a row."""
     return len(tokens) == 1 or all(len(t) == 4 for t in tokens[:-1]) or all(len(t) == 1 for t in tokens)
+
+
+def _two_order_numbers(tokens: list[str]) -> bool:
+    """Several long groups are order numbers side by side, except the two halves of a 16-digit card."""
+    return sum(len(t) >= 6 for t in tokens) >= 2 and [len(t) for t in tokens] != [8, 8]
 
 
 def _ascii(digits: str) -> str:

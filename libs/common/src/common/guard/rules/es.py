@@ -5,7 +5,7 @@
 from common.guard.rules.rule import Rule, rule
 
 _DROP = r"(?:ignor(?:a|e|es|ar|en|ando)|olvid(?:a|e|es|ar|en|ate)|omit(?:e|a|ir)|desestima|desobedece|anul(?:a|e|ar)|salta(?:te|r)?|desactiv(?:a|e|ar)|descarta|abandona|no (?:sigas|apliques|obedezcas|cumplas))"
-_RULES = r"(?:instruccion(?:es)?|indicacion(?:es)?|ordenes (?:previas|anteriores|que)|reglas?|directrices|directiva|normas?|pautas|prompt|politicas?|restriccion(?:es)?|limites|limitaciones|filtros?|programacion|protocolos?|etic[oa]s?|medidas|lo (?:anterior|de arriba)|todo lo (?:anterior|que))"
+_RULES = r"(?:instruccion(?:es)?|indicacion(?:es)?|ordenes (?:previas|anteriores|que)|reglas?|directrices|directiva|normas?|pautas|prompt|politicas?|restriccion(?:es)?|limites|limitaciones|filtros|filtro de (?:seguridad|contenido)|programacion|protocolos?|etic[oa]s?|medidas|lo (?:anterior|de arriba)|todo lo (?:anterior|que))"
 _HARMLESS = r"(?!~\b(?:mis?|mi|nuestr[oa]s?|entrega|envio|lavado|montaje) (?:\w+ )?(?:instruccion|mensaje|indicacion|pedido|orden|nota))"
 _ACT = r"(?:reembols\w+|devuelv\w+|aprueb\w+|aprob\w+|autori[sz]\w+|anul\w+|conced\w+|proces\w+|emit\w+|muestr\w+|ensen\w+|revel\w+|desbloque\w+|ejecut\w+|abon\w+|cancel\w+|marc\w+|cambi\w+)"
 _CHECKS = r"(?:comprobar|comprobaci\w+|verific\w+|aprobacion|revis\w+|valid\w+|preguntar|preguntas|autorizacion|control\w*|confirm\w+)"
@@ -28,7 +28,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "persona",
-        r"\ba partir de (?:ahora|este momento)[,]? (?:\w+ ){0,2}(?:eres|estas|actua|responde|ignora|tienes|vas|seras|debes|no tienes)|\bahora eres\b|\bmodo (?:mantenimiento|desarrollador|depuracion|debug|dios|admin\w*|root|prueba|dan|sin restricciones)\b|\b(?:actua|comportate|haz|finge|imagina|supon|simula|haz de cuenta)\b (?:como (?:si )?|que )~(?:limite|reglas|restriccion|politica|admin|desarrollador|gerente|encargad|sin |no existi|no hubiera|no tuvieras|ia |otro)",
+        r"\ba partir de (?:ahora|este momento)[,]? (?:\w+ ){0,2}(?:eres|estas|actua|responde|ignora|tienes|vas|seras|debes|no tienes)|\bahora eres\b|\b(?:en|entra\w*|activa\w*|cambia\w*|pasa\w*|este) (?:\w+ ){0,2}?modo (?:mantenimiento|desarrollador|depuracion|debug|dios|admin\w*|root|prueba|dan|sin restricciones)\b|\b(?:actua|comportate|haz|finge|imagina|supon|simula|haz de cuenta)\b (?:como (?:si )?|que )~(?:limite|reglas|restriccion|politica|admin|desarrollador|gerente|encargad|sin |no existi|no hubiera|no tuvieras|ia |otro)",
         "partir ahora modo actua comportate haz finge imagina supon simula",
     ),
     rule(

@@ -5,7 +5,7 @@
 from common.guard.rules.rule import Rule, rule
 
 _DROP = r"(?:ignor(?:e|es|ez|er|ons)|oubli(?:e|es|ez|er)|ne (?:tiens|tenez) (?:pas|plus|aucun) (?:compte)?|contourn(?:e|ez|er)|outrepass(?:e|ez|er)|desactiv(?:e|ez|er)|annul(?:e|ez|er)|abandonn(?:e|ez|er)|passe outre|fais abstraction|faites abstraction|fai(?:s|tes) fi|ne (?:suis|suivez|respecte|respectez|applique|appliquez) (?:pas|plus)|neglige[zr]?)"
-_RULES = r"(?:instructions?|consignes?|directives?|regles?|prompt|politiques?|restrictions?|limites|limitations|filtres?|programmation|protocoles?|garde-?fous?|ethiques?|ordres (?:precedents|recus)|(?:tout )?ce qu(?:i precede|e (?:tu|vous|j)|'on t|.on (?:t|vous))|tout ce qui)"
+_RULES = r"(?:instructions?|consignes?|directives?|regles?|prompt|politiques?|restrictions?|limites|limitations|filtres|filtre (?:de )?(?:securite|contenu)|programmation|protocoles?|garde-?fous?|ethiques?|ordres (?:precedents|recus)|(?:tout )?ce qu(?:i precede|e (?:tu|vous|j)|'on t|.on (?:t|vous))|tout ce qui)"
 _HARMLESS = (
     r"(?!~\b(?:mes|mon|ma|nos|notre|livraison|lavage|montage) (?:\w+ )?(?:instruction|message|consigne|commande|note))"
 )
@@ -32,7 +32,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "persona",
-        r"\b(?:desormais|a partir de maintenant|dorenavant|des maintenant)[,]? (?:\w+ ){0,2}(?:tu|vous|agis|reponds|ignore|es|etes)\b|\btu es (?:maintenant|desormais)\b|\bmode (?:maintenance|developpeur|debug|debogage|dieu|admin\w*|root|test|dan|sans restriction)\b|\b(?:agis|comporte-toi|fais|faites|imagine[zr]?|suppose[zr]?|pretend[sz]?|simule|joue)\b (?:comme (?:si )?|que |le role |semblant )~(?:limite|plafond|regle|restriction|politique|admin|developpeur|gerant|responsable|sans |n.existai|n.avai|autre ia|ia )",
+        r"\b(?:desormais|a partir de maintenant|dorenavant|des maintenant)[,]? (?:\w+ ){0,2}(?:tu|vous|agis|reponds|ignore|es|etes)\b|\btu es (?:maintenant|desormais)\b|\b(?:en|passe\w*|activ\w+|entr\w+|bascul\w+|ce) (?:\w+ ){0,2}?mode (?:maintenance|developpeur|debug|debogage|dieu|admin\w*|root|test|dan|sans restriction)\b|\b(?:agis|comporte-toi|fais|faites|imagine[zr]?|suppose[zr]?|pretend[sz]?|simule|joue)\b (?:comme (?:si )?|que |le role |semblant )~(?:limite|plafond|regle|restriction|politique|admin|developpeur|gerant|responsable|sans |n.existai|n.avai|autre ia|ia )",
         "desormais maintenant dorenavant mode agis comporte fais faites imagine suppose pretend simule joue",
     ),
     rule(

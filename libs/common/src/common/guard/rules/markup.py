@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "fake_turn",
-        r"(?:^|\n|\\n|[\"'>.;!?] ?)\s*(?:assistant|asistente|assistent|ai|ki|ia|bot|developer|human|user)\s?:\s?\S"
+        r"(?:^|\n|\\n|[\"'>.;!?] ?)\s*(?:assistant|asistente|assistent|ai|ki|ia|bot|developer|human)\s?:\s?\S"
         r"|(?:^|\n|\\n|[\"'>.;!?] ?)\s*(?:system|sistema|systeme)(?: (?:message|prompt|note|override|notice|alert|admin|nachricht|hinweis|mensaje))?\s?:"
         r"\s?~(?:you|ignore|override|refund|approve|grant|must|new|all|always|never|instruct|rule|user|customer|reveal|debes|ignora|reembols|aprueb|nuev|regla|"
         r"ignore[rz]|rembours|approuv|nouve|regle|ignorier|erstatt|genehmig|neue|regel|kunde|client)",
