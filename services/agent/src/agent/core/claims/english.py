@@ -10,6 +10,7 @@ ENGLISH = Source(
     asides=ENGLISH_ASIDES,
     code="en",
     spellings=(
+        (r"\bsquared (?:up )?your account\b", r"squared up"),
         (r"\b(?:house|street|door|flat) number\b", r"address"),
         (r"\b(right|correct|wrong|new) street\b", r"\1 address"),
         (r"\bcan't\b", "cannot"),
@@ -39,7 +40,7 @@ ENGLISH = Source(
         r"which is why",
         r"yet(?= (?:the|your|we|i)\b)",
         r"since(?= (?:your|it|the|we|i)\b)",
-        r"as(?= (?:your|it|the) (?:order|parcel|has|is|was)\b)",
+        r"as(?= (?:your|it|the) (?:order|parcel|has|is|had)\b)",
     ),
     stopwords=frozenset(
         "the your you we i is are has have been was to of and for it will our on in with that this not can a".split()
@@ -68,6 +69,9 @@ ENGLISH = Source(
         r"(?:once|if|when|as soon as|after|should|provided|subject to|assuming|until|unless|the moment|depends on|dependent on|conditional on|as long as|following|pending|only with|upon|on) .. (?:approv\w+|agree\w*|decid\w+|decision|sign\w* (?:it )?off|sign-?off|green light|go-?ahead|okay\w*|ok|consent\w*|says? yes|yes|nods?|authori[sz]\w+|releas\w*|clears|cleared|gives? .. (?:nod|go|ok|yes)|review(?:ed)?|signature|signs|accepts?|accepted|permits?|allows?|waves?)",
     ),
     negation=(
+        r"unable to",
+        r"left .. as",
+        r"leave .. as",
         r"(?:we|i) (?:have )?kept",
         r"(?:holding|held) on to",
         r"kept your money",
@@ -99,8 +103,8 @@ ENGLISH = Source(
         r"cannot (?!see|find)",
         r"can not",
         r"can no longer",
-        r"unable to",
-        r"not able to",
+        r"(?:am|are|is) unable to",
+        r"(?:am|are|is) not able to",
         r"not possible",
         r"impossible",
         r"not allowed",
@@ -111,6 +115,7 @@ ENGLISH = Source(
         r"not (?:offer|permitted|entitled)",
     ),
     positive=(
+        r"will not (?:reach|arrive|come|get to)(?: you)?",
         r"no more",
         r"nothing will (?:ship|be sent|leave|be shipped|go out)",
         r"no longer (?:in use|used|valid)",
@@ -209,7 +214,7 @@ ENGLISH = Source(
         r"your bank .. (?:credited|posted|booked|accepted|received|confirmed)",
         rf"(?:reached|arrived|landed|hit|received|showed up|shown up|been paid in|been booked|been posted|settled|touched down|been received|made it) .. {CARD}",
         r"(?:your|the) bank (?:\w+ ){0,2}(?:has|have|had|already|received|booked|confirmed|got|credited|posted|accepted|is holding|knows|will)",
-        rf"(?:{MONEY}|refund) (?:\w+ ){{0,3}}(?:has |have |is |already |been |safely )*(?:arrived|landed|reached|shown up|showed up|been received|been paid in|touched down|in your (?:bank )?account|there already|hit)",
+        rf"(?:{MONEY}|refund) (?:\w+ ){{0,3}}(?:has |have |is |already |been |safely )*(?:arrived|landed|reached|shown up|showed up|been received|been paid in|touched down|in your (?:bank )?account|there already)",
         r"(?:shows?|visible|appears?|see it|posted|booked) (?:up )?(?:already |now )?on your (?:bank )?(?:statement|account) (?:already|now)",
         r"already (?:shows?|visible|appears?|booked|on|in|at|with|there|got) .. (?:statement|bank|account)",
         r"you (?:already )?have (?:received|got) (?:the|your) (?:money|amount|refund|funds)",
@@ -281,6 +286,13 @@ ENGLISH = Source(
         r"planned",
         r"scheduled",
     ),
+    uncertain=(
+        r"(?:do|does) not (?:yet )?know(?: yet)? (?:whether|if)",
+        r"cannot (?:yet )?say(?: yet)? (?:whether|if)",
+        r"not (?:yet )?(?:sure|certain|clear)(?: yet)? (?:whether|if)",
+        r"unclear (?:whether|if)",
+    ),
+    infinitive=(),
     perfect=(
         r"(?:i|we) have (?:just |already |now |gone ahead and |also |since |successfully )*\w+(?:ed|en|t|d|ut|one|ade|ack)",
         r"(?:has|have) (?:just |already |now )*(?:been|gone)",

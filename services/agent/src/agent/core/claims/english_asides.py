@@ -113,6 +113,9 @@ ENGLISH_ASIDES = Asides(
         r"(?:refunds|returns|cancellations|labels|orders|parcels|customers|shoppers|items|purchases|address changes|gift cards|products|packages|deliveries) (?!of |we |i |you ).{0,12}(?:are|take|can|must|may|go|need|over|under|above|below|placed|delivered|returned|that|ship|shipped|get|cost|leave|arrive|will|have|come|remain|stay|within|require|run|usually|normally)",
     ),
     rule=(
+        r"only possible",
+        r"(?:some|most|many) banks",
+        r"customers (?:get|are|can|have)",
         r"would(?! like)",
         r"always",
         r"automatically",
@@ -135,7 +138,7 @@ ENGLISH_ASIDES = Asides(
     wish=(
         r"you (?:have |had |already )*(?:cancelled|canceled|changed|returned|moved|ordered|bought|paid (?:by|with|via)|used|sent (?:us|back|in)|called|contacted|chose|picked|entered)",
         r"you (?:would like|want(?:ed)?|asked|wish(?:ed)?|need(?:ed)?|said|wrote|mentioned|told|requested|hoped|are (?:asking|waiting|hoping|looking|after|thinking)|were (?:hoping|asking|promised|told)|expect(?:ed)?|prefer|think|thought|say|mean|tried|write)",
-        r"(?:your|the) (?:question|request|wish|message|email|note|enquiry|inquiry|concern|mail) (?:about|for|to|regarding|on|concerning)",
+        r"(?:your|the) (?:question|request|wish|message|note|enquiry|inquiry|concern) (?:about|for|to|regarding|on|concerning)",
         r"about (?:a|your|the) (?:possible )?refund",
         r"(?:questions?|information|details|help|more) (?:about|on|with|regarding)",
         r"(?:understand|see|gather|hear|read|know) (?:that )?(?:you|how)",
@@ -146,7 +149,7 @@ ENGLISH_ASIDES = Asides(
         r"check(?:ed|ing)? (?:whether|if|on)",
         r"find out (?:whether|if)",
         r"let me (?:check|look|see)",
-        r"(?<!trying\s)to (?:get|receive|request|qualify|obtain|claim|ask|start|arrange|cancel|change|return|process|find|check|see|do)",
+        r"(?<!trying\s)(?<!able\s)to (?:get|receive|request|qualify|obtain|claim|ask|start|arrange|cancel|change|return|process|find|check|see|do)",
         r"before (?:i|we) (?:can|could|may|change|cancel|refund|do|issue|make|start|touch)",
     ),
     instruction=(

@@ -13,7 +13,7 @@ _CHANGED = (
     r"revis(?:ed|ing)|tweak(?:ed|ing)|pending|process\w*|confirm\w*|chang\w+|on its way|accept\w*|appl(?:ied|y|ying))"
 )
 PERSON = (
-    r"(?:colleagues?|teammates?|team|team members?|specialists?|person|humans?|human agent|human being|agents?|department|supervisors?|managers?|"
+    r"(?:employees?|members? of staff|colleagues?|teammates?|team|team members?|specialists?|person|humans?|human agent|human being|agents?|department|supervisors?|managers?|"
     r"staff|someone|somebody|experts?|advis[eo]rs?|representatives?|rep|people|co-?workers?|crew|boss|team lead|lead|"
     r"billing team|back office|support team|human hands|service desk|experts)"
 )
@@ -24,6 +24,8 @@ _FIELD = r"(?:phone|mobile|telephone|cell|number|e-?mail|name|surname|last name|
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"over-?charges? .. \w+",
+        r"over-?paid .. (?:back|returned)",
         r"refund(?:ed|ing)",
         r"(?:i|we) (?:will |shall |now |hereby |just |can now |do |did )*refund",
         r"will be refund\w*",
@@ -73,6 +75,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:process\w+|complet\w+|confirm\w+|approv\w+|declin\w+|reject\w+|put|made|start\w+|finish\w+|register\w+|submitted|requested|arrang\w+) .. cancellation",
     ),
     "address_change": (
+        r"to your \w+'s (?:address|place|house|flat|home)",
         r"now .. (?:go|goes|delivered|sent|shipped|deliver|arrive|headed) .. to (?:\d+|your|the) .. \w+",
         r"(?:delivered|sent|shipped|going|goes|go|arrive) .. (?:to|at) (?:\d+ )?(?:\w+ ){1,3}(?:street|road|avenue|lane|st|ave|drive|square)",
         rf"{_CHANGED} .. (?:shipping |delivery )?address",
@@ -101,6 +104,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:phone|mobile|e-?mail|name|surname)(?: number)?(?: address)? change",
     ),
     "handoff": (
+        rf"(?:report|notif|alert|flag)\w+ .. {_CARRIER}",
         r"(?:we|i) will (?:call|phone|ring|write|contact|email|message|get back|be in touch|reach out|come back|follow up|keep you)(?! .* new)",
         r"(?:a )?call (?:from|back from) (?:us|our|a)",
         r"(?:talking|spoke|speaking|spoken|in touch|in contact) (?:to|with) .. (?:carrier|courier|team|colleague|specialist|manager|supervisor|department|delivery company|ups|dhl|fedex)",
@@ -252,6 +256,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"in your (?:mailbox|letterbox)",
     ),
     "processing": (
+        r"packing (?:table|line|station|bench)",
+        r"being packed",
         r"being (?:packed|prepared|picked|processed|assembled|put together|made ready|wrapped)",
         r"(?:still|currently) (?:in|at) (?:our|the) (?:\w+ )?(?:warehouse|depot|store\w*)",
         r"still being \w+",
@@ -274,6 +280,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"has not been (?:shipped|sent)",
     ),
     "lost": (
+        r"(?:nobody|no one|cannot|can not) (?:can )?(?:find|locate|trace)",
+        r"nowhere to be found",
         r"lost in transit",
         r"(?:been |is |was |got |gone |went )?(?:lost|missing|astray|untraceable)",
         r"disappeared",

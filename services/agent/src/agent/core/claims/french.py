@@ -10,6 +10,7 @@ FRENCH = Source(
     asides=FRENCH_ASIDES,
     code="fr",
     spellings=(
+        (r"\bpersonne ne\b", r"nul ne"),
         (r"\bnuméro de (?:la )?rue\b", r"adresse"),
         (r"\b(bonne|nouvelle) rue\b", r"\1 adresse"),
         (r"\bquelqu'un", "quelquun"),
@@ -69,6 +70,8 @@ FRENCH = Source(
         r"(?:si|quand|lorsque|dès que|dès|une fois|après|aussitôt que|jusque|sous réserve|à condition|tant que|dépend\w*|sans|en cas de|avec|suite à|moyennant|seulement si|que si) .. (?:approuv\w+|approbation|accord\w*|valid\w+|feu vert|accept\w+|décid\w+|décision|sign\w+|autoris\w+|oui|aval|agrément|consent\w+|d'accord|de accord|permission|tranch\w+|donné son|donne son)",
     ),
     negation=(
+        r"laiss\w+ .. tel\w*",
+        r"reste (?:active|valable|en place)",
         r"reste (?:la même|identique|le même|inchangé\w*)",
         r"est (?:restée?|toujours) (?:la même|le même)",
         r"(?:toujours|encore|reste) .. (?:ancienne|même|précédente)",
@@ -98,6 +101,7 @@ FRENCH = Source(
         r"pas éligible",
     ),
     positive=(
+        r"ne (?:vous |te )?(?:parviendra|arrivera) (?:pas|plus|jamais)",
         r"sans effet",
         r"ne (?:sert|existe) plus",
         r"rien ne (?:partira|part)",
@@ -152,6 +156,8 @@ FRENCH = Source(
         r"à ce jour",
     ),
     declined=(
+        r"refusé de",
+        r"veto",
         r"refusée?s?",
         r"rejetée?s?",
         r"déclinée?s?",
@@ -168,6 +174,7 @@ FRENCH = Source(
         r"défavorable",
     ),
     failed=(
+        r"heurt\w+ à",
         r"bloqu\w+ (?:à|en|chez)",
         r"se est bloquée?",
         r"échouée?s?",
@@ -197,6 +204,7 @@ FRENCH = Source(
         r"atteint votre (?:banque|compte)",
     ),
     pending=(
+        r"en mouvement",
         r"(?:essaie|essayons|tente)\w*",
         r"(?:prestataire|système) .. (?:doit|encore)",
         r"dans la file",
@@ -264,6 +272,11 @@ FRENCH = Source(
         r"incessamment",
         r"jusque",
     ),
+    uncertain=(
+        r"ne (?:savons|sais|sait) pas (?:encore )?si",
+        r"pas (?:sûr|clair) si",
+    ),
+    infinitive=(),
     perfect=(
         r"(?:ai|avons|a|ont) (?:\w+ ){0,3}\w+(?:é|ée|és|ées|i|is|it|u|ue|us|ert|erte|ait)",
         r"(?:vient|viens|venons|viennent) de",

@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 FRENCH_ASIDES = Asides(
     noise=(
+        r"ticket de caisse",
         r"qui (?:peut|pourra|saura) .. \w+",
         r"à votre service",
         r"au service de",
@@ -98,6 +99,9 @@ FRENCH_ASIDES = Asides(
         r"(?:les|nos|des|ces|toutes les|tous les) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous))",
     ),
     rule=(
+        r"certaines banques",
+        r"possible que",
+        r"les clients (?:récupèrent|peuvent|reçoivent|ont)",
         r"serai(?:t|ent)",
         r"aurait",
         r"ferions",

@@ -10,7 +10,7 @@ _CHANGED = (
     r"retouch\w+|mis\w*|remis\w*|complét\w+|intégr\w+|appliqu\w+|prête?|correcte?|bon|bonne|est bien|sont bien|manque|reste|refus\w+|accept\w+|approuv\w+|demand\w+|échang\w+|port\w+)"
 )
 PERSON = (
-    r"(?:collègues?|conseill(?:er|ère|ers|ères)|équipes?|spécialistes?|personne|humain\w*|agent\w*|service|département|superviseu[rs]e?|responsables?|manager|quelqu'un|experts?|expertes?|supérieure?|"
+    r"(?:employée?s?|collègues?|conseill(?:er|ère|ers|ères)|équipes?|spécialistes?|personne|humain\w*|agent\w*|service|département|superviseu[rs]e?|responsables?|manager|quelqu'un|experts?|expertes?|supérieure?|"
     r"cheffe?|interlocut\w+|gestionnaires?|technicien\w*|direction|représentant\w*|opérat\w+|chargée? de clientèle|encadrant\w*|hiérarchie|confrères?|membre)"
 )
 SHIP = r"(?:commande|colis|achat|envoi|ordx|paquet|livraison|expédition|marchandise)"
@@ -43,6 +43,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:fait|effectué|émis|envoyé|traité|validé|approuvé|refusé|rejeté|accordé|lancé|exécuté|initié|confirmé|enregistré|demandé|procédé|procédons|déclenché|ordonné|autorisé|réalisé|traitons|lançons|effectuons|passé|recevrez|recevoir|obtenu|finalisé|programmé|enclenché|accepté|bouclé) .. remboursement",
     ),
     "cancel": (
+        r"commande .. (?:reste|demeure) (?:active|valable|en place|ouverte)",
         r"(?:achat|commande) .. sans effet",
         r"rien ne (?:partira|part)",
         r"tout annulé",
@@ -57,6 +58,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:fait|effectué|enregistré|traité|validé|confirmé|demandé|approuvé|refusé|procédé|lancé|réalisé|pris|traitons|effectuons) .. annulation",
     ),
     "address_change": (
+        r"adresse de (?:votre|ta|un|une)",
+        r"chez (?:votre|ta|ton) (?:sœur|frère|voisine?|mère|père|fils|fille|amie?)",
         r"nouvel(?:le)? .. adresse",
         r"(?:part|arriv|envo|livr|expédi)\w+ .. (?:chez) (?:votre|un|une|la|le)",
         r"(?:livr\w+|envoy\w+|part\w*|arriv\w+|expédi\w+|va|ira) .. (?:au|à|à la|chez) .. (?:rue|avenue|boulevard|place|bureau|chemin)",
@@ -157,6 +160,8 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"roule",
+        r"voyage",
         r"(?:remis|donné|confié|livré) .. (?:livreur|transporteur|coursier|la poste|chronopost|colissimo)",
         r"(?:partira|part|sera (?:expédiée?|envoyée?))",
         r"(?:livreur|transporteur|chronopost|colissimo|coursier|la poste) .. (?:a|achemine|transporte|détient|possède|apporte)",
@@ -184,6 +189,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"(?:transporteur|livreur|coursier|la poste|chronopost|colissimo) .. (?:a|transporte|achemine|apporte|dans son camion)",
     ),
     "delivered": (
+        r"atteint sa destination",
+        r"arrivé\w* à destination",
         r"(?:arrivera|sera livrée?)",
         r"livrée?s?",
         r"arrivée?s?",
@@ -201,6 +208,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"signée?",
     ),
     "processing": (
+        r"table de (?:le )?emballage",
+        r"table de préparation",
         r"attend de (?:être )?(?:expédié|envoyé|partir)\w*",
         r"attend (?:son|le) (?:départ|expédition|envoi)",
         r"en (?:cours de )?préparation",
@@ -220,5 +229,14 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"sur le point de partir",
         r"en attente de (?:départ|expédition)",
     ),
-    "lost": (r"perdue?s?", r"égarée?s?", r"disparue?s?", r"introuvable", r"s'est perdue?", r"volatilisée?"),
+    "lost": (
+        r"(?:nul|on) ne (?:le |la )?re?trouve",
+        r"plus (?:personne|nul) ne (?:le |la )?re?trouve",
+        r"perdue?s?",
+        r"égarée?s?",
+        r"disparue?s?",
+        r"introuvable",
+        r"s'est perdue?",
+        r"volatilisée?",
+    ),
 }

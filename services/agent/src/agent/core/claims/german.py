@@ -10,6 +10,7 @@ GERMAN = Source(
     asides=GERMAN_ASIDES,
     code="de",
     spellings=(
+        (r"\b(?:sein|das) ziel erreicht\b", r"angekommen"),
         (r"\bhausnummer\b", r"adresse"),
         (r"\b(richtige|neue|korrekte)n? straße\b", r"\1 adresse"),
         (r"\bkontonummer\b", r"bankdaten"),
@@ -56,11 +57,14 @@ GERMAN = Source(
         r"(?:ist|sind) (?:erfolgt|erledigt|raus|durch)",
     ),
     agreed_condition=(
+        r"wenn .. (?:unterschreibt|zeichnet|ja sagt)",
         r"(?:wenn|bevor|bis|erst) .. (?:ja sagt|zustimmt|genehmigt|freigibt|okay gibt|ok gibt|grünes licht)",
         r"(?:sobald|wenn|falls|sofern|nach|nachdem|sollte|bis|erst|vorbehaltlich|vorausgesetzt|mit|ohne|abhängig von|im falle|hängt|bei|unter vorbehalt|stimmt|gibt|genehmigt|bewilligt|nickt|winkt|willigt) .. (?:zustimm\w*|zustimmung|genehmig\w*|genehmigung|freigabe|freigib\w*|freigegeben|freigeben|grünes licht|bewillig\w*|entscheid\w*|entschieden|entscheidung|okay|ok|ja|einverstanden|absegne\w*|abgesegnet|erlaub\w*|bestätigt hat|autorisier\w*|unterschr\w+|zugestimmt|abnick\w*|abgenickt|einwillig\w*|billig\w*|ab$)",
         rf"^(?:stimmt|stimmen|genehmigt|genehmigen|gibt|geben|nickt|bewilligt|erlaubt|entscheidet|segnet|sagt|willigt|winkt|billigt) (?:\w+ ){{0,2}}{PERSON}(?: .. (?:zu|frei|ab|grünes licht|ja|okay|ein|durch|es|das|sie|positiv|ok|dafür))?",
     ),
     negation=(
+        r"gelassen",
+        r"belassen",
         r"bleibt (?:gleich|dieselbe|so|die gleiche)",
         r"(?:dieselbe|die gleiche) (?:adresse|nummer|e-mail)",
         r"(?:nach wie vor|weiterhin|noch immer|immer noch|bleibt|weiter) .. (?:alte|bisherige|frühere)\w*",
@@ -88,6 +92,8 @@ GERMAN = Source(
         r"nicht (?:\w+ )?(?:stornieren|erstatten|ändern|auszahlen)(?! (?:werden|wollen))",
     ),
     positive=(
+        r"kommt nicht (?:mehr)?",
+        r"kommt nicht mehr",
         r"(?:da )?geht nichts mehr raus",
         r"gilt nicht mehr",
         r"warten sie nicht",
@@ -104,6 +110,8 @@ GERMAN = Source(
         r"noch keine (?:bestätigung|rückmeldung|antwort)",
     ),
     waiting=(
+        rf"{PERSON} (?:sieht|schaut|sehen|schauen) sich",
+        rf"{PERSON} .. (?:unterschreibt|zeichnet|gegenzeichnet)",
         rf"(?:muss|müssen|soll) .. {PERSON}",
         rf"{PERSON} .. (?:muss|müssen)",
         rf"(?:antwort|rückmeldung|entscheidung) .. {PERSON}",
@@ -142,6 +150,7 @@ GERMAN = Source(
     ),
     not_yet=(r"noch", r"bisher", r"bislang", r"derzeit", r"momentan"),
     declined=(
+        r"veto",
         r"abgelehnt",
         r"verweigert",
         r"zurückgewiesen",
@@ -160,6 +169,9 @@ GERMAN = Source(
         r"nicht stattgegeben",
     ),
     failed=(
+        r"kam nicht zustande",
+        r"nicht zustande",
+        r"in einen fehler",
         r"blieb\w* hängen",
         r"hängen ?geblieben",
         r"fehlgeschlagen",
@@ -265,6 +277,12 @@ GERMAN = Source(
         r"bis (?:montag|dienstag|mittwoch|donnerstag|freitag|morgen|ende)",
         r"(?:landet|kommt|trifft|geht)",
     ),
+    uncertain=(
+        r"(?:wissen|weiß|wissen wir) (?:\w+ )?(?:noch )?nicht",
+        r"(?:noch )?(?:unklar|ungewiss|offen)",
+        r"nicht (?:sicher|klar)",
+    ),
+    infinitive=(r"(?:\w+ ){0,8}(?:zu \w+e?n|\w+zu\w+en)$",),
     perfect=(
         r"(?:habe|haben|hat|hab) .. \w+",
         r"(?:wurde|wurden|worden)",

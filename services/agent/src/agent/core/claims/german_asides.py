@@ -101,6 +101,10 @@ GERMAN_ASIDES = Asides(
         r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
     ),
     rule=(
+        r"(?:geht|möglich) nur",
+        r"nur .. möglich",
+        r"manche banken",
+        r"kunden (?:bekommen|erhalten|können|haben)",
         r"würde\w*",
         r"gäbe",
         r"wären?(?! (?:erledigt|geschafft))",

@@ -10,7 +10,7 @@ _CHANGED = (
     r"erledigt|erneuert|ergänzt|eingepflegt|abgespeichert|registriert|gewechselt|wechsele?\w*|umgezogen|verbucht|gesetzt|läuft|aussteht|aussteht|offen|ausstehend|liegt|hinzugefügt|gültig|aktiv|eingerichtet|durch|genehmig\w+|abgelehnt|beantragt|modifiziert|geupdatet|wartet|vorgenommen|im system|fehlt|umadressiert|nachgetragen|ändert|zu ihrer neuen)"
 )
 PERSON = (
-    r"(?:kolleg(?:e|in|en|innen)|team(?:leiter\w*|leitung)?|mitarbeiter\w*|spezialist\w*|mensch\w*|fachabteilung|abteilung|vorgesetzten?r?|chef\w*|leitung|jemand\w*|expert\w+|fachleute\w*|fachteam|berater\w*|"
+    r"(?:angestellte\w*|finanzabteilung|finanzteam|kolleg(?:e|in|en|innen)|team(?:leiter\w*|leitung)?|mitarbeiter\w*|spezialist\w*|mensch\w*|fachabteilung|abteilung|vorgesetzten?r?|chef\w*|leitung|jemand\w*|expert\w+|fachleute\w*|fachteam|berater\w*|"
     r"sachbearbeiter\w*|ansprechpartner\w*|leute|personal|kundenbetreuer\w*|kundenberater\w*|supportteam|person|führungskraft|techniker\w*|zuständige\w*|verantwortliche\w*|serviceteam|kundendienst|manager\w*|betreuer\w*|fachkraft|innendienst|buchhaltung|rechtsabteilung)"
 )
 SHIP = r"(?:bestellung|auftrag|paket|sendung|lieferung|ordx|päckchen|ware|kauf|order|einkauf)"
@@ -21,6 +21,11 @@ _ADDRESS = r"(?:liefer|versand|zustell|empfänger|post|wohn)?(?:adresse|anschrif
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"zugeführt",
+        r"wieder zugute",
+        rf"{MONEY} .. zurückgegangen",
+        r"gehören wieder",
+        r"zu viel .. zurück\w*",
         r"(?:wieder|zurück) bei (?:ihnen|dir)",
         r"(?:zurück|rück)?erstatte(?:t|n|te|ten|te?st)?",
         r"erstatten",
@@ -61,6 +66,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:bestätigt|veranlasst|durchgeführt|vorgenommen|eingeleitet|bearbeite\w*|beantragt|genehmigt|abgelehnt|ausgeführt|angestoßen|bestätige\w*) .. (?:stornierung|storno)",
     ),
     "address_change": (
+        r"(?:adresse|haus|wohnung) (?:ihrer|deiner|ihres|deines) \w+",
+        r"ziel .. (?:notiert|eingetragen|vermerkt)",
         r"(?:schick|send|liefer|bring)\w* .. zu (?:ihrer|ihrem|deiner|deinem) (?:nachbar|büro|arbeit|elter|schwester|mutter)\w*",
         r"(?:geliefert|geht|gehen|geschickt|gesendet|kommt|liefern|zugestellt|schicken) .. (?:in|an|zu) .. \w*(?:straße|gasse|weg|allee|platz|büro|arbeit)",
         r"(?:lieferziel|zustellort|lieferort) .. \w+",
@@ -85,6 +92,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"(?:erstellt|erstelle\w*|erzeugt|erzeuge\w*|verschickt|geschickt|schick\w*|gesendet|sende\w*|angehängt|hänge\w*|generiert|ausgestellt|vorbereitet|hinterlegt|gemailt|maile\w*|hier ist|hier kommt|finden|angelegt|lege\w*|drucken|druck\w*|haben|habe|hat|erhalten|bekommen|bekommst|verwend\w*|nutz\w*|lieg\w*|wartet|steht|beigefügt|kleb\w*|gibt|bereite\w*|stelle\w*|lade\w*|beantragt|herunterladen|zugeschickt|wurde|wird) .. {_LABEL}",
     ),
     "account_change": (
+        r"kontaktnummer .. \w+",
         rf"änderung\w* .. {_FIELD}",
         rf"{_FIELD} .. änderung\w*",
         rf"{_CHANGED} .. {_FIELD}",
@@ -155,7 +163,7 @@ WEAK: dict[str, tuple[str, ...]] = {
         r"(?:ihre|deine|die|neue|alte|ihr|ihrer|der)\w* (?:alte |neue |alten |neuen )?(?:e-?mail\S*|mailadresse|nummer|handynummer|telefonnummer|rufnummer)",
         r"(?:ihr|dein|ihrem|ihren|der|den) (?:namen?|nachname\w*|profil|konto|kundenkonto|ehenamen?)",
         r"(?:ihr|dein|ihrem|deinem|ihren) (?:namen?|profil|nummer)",
-        r"(?:ihre|deine|die) (?:kontaktdaten|daten|kundendaten)",
+        r"(?:ihre|deine|die) (?:kontaktdaten|kontodaten|daten|kundendaten)",
         r"(?:ihre|deine|die|der|ihrer) (?:telefonnummer|handynummer|e-?mail-?adresse|rufnummer|mailadresse)",
         r"(?:ihr|dein) nachname",
     ),
@@ -210,6 +218,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"im zustellfahrzeug",
     ),
     "delivered": (
+        r"(?:sein|ihr) ziel erreicht",
         r"(?:wird|werden) .. (?:geliefert|zugestellt|ankommen|eintreffen)",
         r"kommt .. an",
         r"(?:aus)?geliefert(?! (?:wird|werden))",
@@ -230,6 +239,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"(?:ist|liegt) (?:schon |bereits |jetzt )?bei (?:ihnen|dir)",
     ),
     "processing": (
+        r"packtisch",
+        r"packstation(?= .. (?:lager|uns))",
         r"wartet auf (?:den|die|seinen|ihren) (?:versand|abholung)",
         r"in (?:der )?(?:vorbereitung|bearbeitung|kommissionierung)",
         r"(?:gepackt|verpackt|vorbereitet|zusammengestellt|kommissioniert|eingepackt|bearbeitet)",
@@ -244,6 +255,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"verlässt .. bald",
     ),
     "lost": (
+        r"(?:findet|finden) .. niemand",
+        r"niemand .. (?:findet|finden)",
         r"verloren",
         r"verloren(?: ?gegangen)?",
         r"verschollen",

@@ -20,7 +20,8 @@ _ALLOWED: dict[Manner, frozenset[str]] = {
     "negated": frozenset(),
 }
 _STATES: dict[Manner, State] = {
-    "done": "done", "approved": "done", "declined": "done", "failed": "done", "unknowable": "done", "pending": "pending",
+    "done": "done", "approved": "done", "declined": "done", "failed": "done", "unknowable": "done",
+    "pending": "pending",
     "started": "pending", "waiting": "pending", "agreed": "conditional", "future": "future", "negated": "negated",
 }  # fmt: skip
 _STATUS_FITS = {
@@ -40,7 +41,7 @@ def judge(reading: Reading, values: Values, facts: Facts, sentence: str, lexicon
         kind=reading.kinds[0],
         state="negated" if reading.status and reading.negated else _STATES[reading.manner],
         amount=next((_plain(a) for a in said.amounts), None),
-        currency=next((a.currency for a in said.amounts), None),
+        currency=next(("USD" if a.currency == "$" else a.currency for a in said.amounts), None),
         order_id=next(iter(said.orders), None),
         line_id=next(iter(said.lines), None),
         reference=next(iter(said.references), None),
@@ -88,7 +89,7 @@ def _verdict(reading: Reading, said: Values, facts: Facts, sentence: str, lexico
         return _handoff(reading, facts, lexicon)
     if kind == "order_status":
         return _status(reading, said, facts, lexicon)
-    if kind == "action" and reading.manner == "done" and facts.handoff:
+    if kind == "action" and reading.manner in ("done", "waiting", "pending") and facts.handoff:
         return True, "handed over"
     return _rows(reading, said, facts, sentence, lexicon)
 

@@ -72,6 +72,8 @@ class Source:
     will: Words
     future: Words
     perfect: Words
+    uncertain: Words
+    infinitive: Words
     sorted_out: Words
     other_deed: Words
     deed: Words

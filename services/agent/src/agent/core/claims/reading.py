@@ -37,7 +37,7 @@ class _Sentence:
         return 0 <= index < len(self.clauses) and not self.topics[index]
 
     def near(self, index: int, idea: str) -> bool:
-        """Whether the clause shows the idea, or a clause beside it that speaks of nothing else or opens the sentence."""
+        """Whether the clause shows the idea, or one beside it that speaks of nothing else or opens the sentence."""
         if self.lexicon.has(idea, self.clauses[index]):
             return True
         beside = [i for i in (index - 1, index + 1) if self.kindless(i) or (i == 0 and index == 1)]
@@ -103,6 +103,8 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
             continue
         if agreed and "handoff" not in topic.kinds and not _already_firm(clause, lexicon):
             manner = "agreed"
+        if _uncertain(index, sentence):
+            manner = "pending"
         if manner == "done" and lexicon.has("presupposed", clause):
             manner = "future"
         if manner == "done" and sentence.kindless(index - 1) and _runs(sentence.clauses[index - 1], clause, lexicon):
@@ -125,6 +127,14 @@ def _runs(before: str, clause: str, lexicon: Lexicon) -> bool:
     return lexicon.has("pending", before) and not lexicon.has("perfect", clause)
 
 
+def _uncertain(index: int, sentence: _Sentence) -> bool:
+    """ "We do not know yet whether the refund worked" says that it is still running."""
+    here = sentence.clauses[index]
+    before = sentence.clauses[index - 1] if sentence.kindless(index - 1) else ""
+    asked = sentence.lexicon.one["condition"].match(here)
+    return sentence.lexicon.has("uncertain", here) or bool(asked and sentence.lexicon.has("uncertain", before))
+
+
 def _already_firm(clause: str, lexicon: Lexicon) -> bool:
     """Tell "refunded after approval" (done) from "will be refunded after approval" (waits)."""
     rest = lexicon.one["agreed_condition"].sub(" ", clause)
@@ -133,45 +143,43 @@ def _already_firm(clause: str, lexicon: Lexicon) -> bool:
 
 
 def _claims_nothing(index: int, sentence: _Sentence) -> bool:
+    """Whether a clause only offers, asks, rules, wishes or supposes."""
     clause, lexicon = sentence.clauses[index], sentence.lexicon
-    firm = lexicon.has("firm", clause)
-    if lexicon.has("presupposed", clause):
+    if lexicon.has("presupposed", clause) or _uncertain(index, sentence):
         return False
-    if any(lexicon.has(idea, clause) for idea in ("offer", "instruction")):
+    if any(lexicon.has(idea, clause) for idea in ("offer", "instruction")) or _is_general(clause, lexicon):
         return True
-    if lexicon.has("generic", clause) and not lexicon.has("perfect", clause):
-        return True
-    if lexicon.has("rule", clause) and not re.search(r"(?:amtx|ordx|refx)\d", clause):
-        return True
-    if _opens_inverted(index, sentence):
-        return True
-    supposed = lexicon.one["condition"].match(clause)
-    if supposed and (index == 0 or not firm or sentence.kindless(index - 1)):
-        return True
-    if lexicon.has("cannot", clause) and not firm:
-        return True
-    if lexicon.has("policy", clause) and not firm:
+    firm = lexicon.has("firm", clause)
+    supposed = lexicon.one["condition"].match(clause) and (index == 0 or not firm or sentence.kindless(index - 1))
+    if supposed or _opens_inverted(index, sentence):
         return True
     if firm:
         return False
+    return lexicon.has("cannot", clause) or lexicon.has("policy", clause) or _hangs_on_another(index, sentence)
+
+
+def _is_general(clause: str, lexicon: Lexicon) -> bool:
+    """Rules for everybody: "refunds are made to the card", "cancelled orders are always refunded"."""
+    if lexicon.has("generic", clause) and not lexicon.has("perfect", clause):
+        return True
+    return lexicon.has("rule", clause) and not re.search(r"(?:amtx|ordx|refx)\d", clause)
+
+
+def _hangs_on_another(index: int, sentence: _Sentence) -> bool:
+    """Whether a clause beside this one turns it into an offer or a supposition."""
+    clause, lexicon = sentence.clauses[index], sentence.lexicon
     earlier = sentence.clauses[:index]
-    if any(lexicon.has("offer", c) or lexicon.has("condition", c) for c in earlier) or (
-        index == 1 and _opens_inverted(0, sentence)
-    ):
+    if any(lexicon.has("offer", c) or lexicon.has("condition", c) for c in earlier):
         return True
-    if sentence.near(index, "condition"):
+    if (index == 1 and _opens_inverted(0, sentence)) or sentence.near(index, "condition"):
         return True
+    if not lexicon.has("future", clause):
+        return False
     after = index + 1
-    if (
-        sentence.kindless(after)
-        and lexicon.has("invitation", sentence.clauses[after])
-        and lexicon.has("future", clause)
-    ):
+    if sentence.kindless(after) and lexicon.has("invitation", sentence.clauses[after]):
         return True
     # "once we have it back, we refund you": the deed hangs on something other than an approval
-    return any(sentence.kindless(i) and lexicon.has("when", sentence.clauses[i]) for i in (index - 1, after)) and (
-        lexicon.has("future", clause)
-    )
+    return any(sentence.kindless(i) and lexicon.has("when", sentence.clauses[i]) for i in (index - 1, after))
 
 
 def _opens_inverted(index: int, sentence: _Sentence) -> bool:
@@ -202,7 +210,7 @@ def _carry_on(
         return [Reading(earlier, manner, clause)]
     last = readings[-1]
     said = replace(last, manner=manner, clause=clause, assumed=False)
-    if last.assumed or (manner == "failed" and last.manner == "done"):
+    if last.assumed or (manner == "failed" and last.manner in ("done", "unknowable")):
         return [*readings[:-1], replace(said, clause=f"{last.clause} {clause}")]
     if manner == "pending" and last.manner in ("future", "started", "done"):
         return readings

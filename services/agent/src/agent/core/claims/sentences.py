@@ -5,7 +5,8 @@ import re
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st nos nr vs etc approx e.g i.e eg ie inc ltd dept tel ext ref sr sra srta núm num nº pág art "
     "ud uds av avda p.ej ej aprox mme mlle m réf env ex p.ex bd z.b d.h u.a bzw ggf usw evtl ca str tel inkl zzgl "
-    "abs hr fr frl s.o u.u i.d.r o.ä max min mind std zzt jan feb mär apr jun jul aug sep sept okt oct nov dez dec".split()
+    "abs hr fr frl s.o u.u i.d.r o.ä max min mind std zzt "
+    "jan feb mär apr jun jul aug sep sept okt oct nov dez dec".split()
 )
 _MONTHS = (
     "januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|"
@@ -13,6 +14,8 @@ _MONTHS = (
 )
 _END = re.compile(r"[.!?…]+[\"'”“»’)\]]*|\n+")
 _ORDINAL = re.compile(rf"\d\.\s+(?:{_MONTHS})\b", re.IGNORECASE)
+# "3. Ma" may still become "3. Mai": the next word decides, so it has to be whole
+_ORDINAL_OPEN = re.compile(r"\d\.\s+[^\W\d]+\Z")
 _OPENERS = "\"'“„«‚‘([¿¡-–—•*#"
 
 
@@ -28,7 +31,7 @@ def split_ready(buffer: str) -> tuple[list[str], str]:
         if match.start() < start:
             continue
         following = _next_visible(buffer, match.end())
-        if following is None:
+        if following is None or _ORDINAL_OPEN.match(buffer, max(match.start() - 1, 0)):
             break
         if _ends_sentence(buffer, start, match, following):
             sentences.append(buffer[start : match.end()].strip())

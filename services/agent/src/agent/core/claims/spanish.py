@@ -69,6 +69,8 @@ SPANISH = Source(
         r"(?:si|cuando|en cuanto|una vez|tan pronto como|después de|tras|hasta que|hasta|siempre que|a la espera de|a condición de|depende de|en caso de|con|previa|sin|mientras no|sujeto a|supeditad\w+ a|solo si|sólo si) .. (?:aprob\w+|aprueb\w+|aprobación|autoric\w+|autoriz\w+|visto bueno|acepta\w*|acepte\w*|decid\w+|firm\w+|dé (?:el|su) \w+|den (?:el|su) \w+|luz verde|conformidad|ok|de acuerdo|sí|valid\w+|permiso|decisión|revis\w+|acuerdo|consient\w+|libere|confirme (?:mi|nuestr|el respons|la respons|un compa)\w*)",
     ),
     negation=(
+        r"(?:dej|deja)\w+ .. (?:como|tal)",
+        r"ni un(?:a)?",
         r"(?:sigue|queda|es|sea|continúa) (?:siendo )?(?:igual|la misma|el mismo)",
         r"(?:sigue|continúa|va|yendo|aún|todavía) .. (?:antigua|anterior|vieja|misma|de siempre)",
         r"sigue en pie",
@@ -96,6 +98,7 @@ SPANISH = Source(
         r"no cumple",
     ),
     positive=(
+        r"no (?:te |le )?llegará(?: nunca| ya)?",
         r"ya no se usa",
         r"ya no existe",
         r"no (?:esperes|espere)",
@@ -104,7 +107,7 @@ SPANISH = Source(
         r"no (?:saldrá|se enviará|va a salir)(?: ya)?",
     ),
     unfinished=(
-        r"(?:no|sin) (?:\w+ ){0,3}(?:complet\w+|terminad\w+|finaliz\w+|confirm\w+|concluid\w+|cerrad\w+|firme|acab\w+|list[oa]|concluir|ultimad\w+|resuelt\w+|definitiv\w+)",
+        r"(?:no|sin) (?:\w+ ){0,3}(?:complet(?:ad\w+|ar\w*|a)|terminad\w+|finaliz\w+|confirm\w+|concluid\w+|cerrad\w+|firme|acab\w+|list[oa]|concluir|ultimad\w+|resuelt\w+|definitiv\w+)",
         r"falta\w* (?:por |que |solo |aún |todavía )*(?:confirm\w+|complet\w+|termin\w+|tramit\w+|proces\w+)",
         r"a medias",
         r"casi (?:list|hech|termin)\w+",
@@ -149,6 +152,8 @@ SPANISH = Source(
     ),
     not_yet=(r"aún", r"todavía", r"por ahora", r"de momento", r"por el momento", r"sigue sin"),
     declined=(
+        r"se neg(?:ó|aron) a",
+        r"negado a",
         r"rechazad[oa]s?",
         r"rechazó",
         r"rechazaron",
@@ -172,6 +177,9 @@ SPANISH = Source(
         r"no ha dado (?:el|su) \w+",
     ),
     failed=(
+        r"no se completó",
+        r"no se llevó a cabo",
+        r"no lleg(?:ó|aron) a completarse",
         r"atascad[oa]",
         r"fall(?:ó|ado|aron|a)",
         r"fracas\w+",
@@ -222,7 +230,7 @@ SPANISH = Source(
     started=(
         r"(?:solicitud|petición) .. (?:cursad|enviad|registrad|recibid|hech|presentad|entrad)\w+",
         r"(?:he|hemos) pedido que",
-        r"pedido que",
+        r"pedido (?:la|el|una|un)(?= .. cancel)",
         r"iniciad[oa]",
         r"iniciamos",
         r"inicié",
@@ -251,6 +259,11 @@ SPANISH = Source(
         r"previst[oa]",
         r"programad[oa]",
     ),
+    uncertain=(
+        r"no (?:sabemos|sé|se sabe|está claro) (?:\w+ )?si",
+        r"no puedo decir (?:\w+ )?si",
+    ),
+    infinitive=(),
     perfect=(
         r"(?:he|hemos|ha|han) (?:\w+ )?\w+(?:ado|ido|to|cho)",
         r"acab(?:amos|o|a|an) de",

@@ -89,6 +89,10 @@ SPANISH_ASIDES = Asides(
         r"(?:los|las|nuestr[oa]s|estos|todas las|todos los) (?:reembolsos|devoluciones|pedidos|etiquetas|cancelaciones|envíos|artículos|productos|clientes|compras|gastos|prendas|cambios de dirección|abonos|paquetes|tarjetas)(?! que te| de (?:tu|su) )",
     ),
     rule=(
+        r"solo es posible",
+        r"sólo es posible",
+        r"algunos bancos",
+        r"los clientes (?:recuperan|pueden|reciben|tienen)",
         r"habría\w*",
         r"sería\w*",
         r"haríamos",

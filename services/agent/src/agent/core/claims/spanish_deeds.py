@@ -10,7 +10,7 @@ _CHANGED = (
     r"al día|en vigor|en el sistema|en la ficha|ya es|ahora es|vigente|grabad\w+|confirm\w+|trámite|tramit\w+|proces\w+|pendiente|list[oa]|complet\w+|activ[oa]|aplicad\w+|quedad\w*|queda|dad[oa] de alta|metid\w+|introduc\w+|alta|está|están|espera|falta|aprob\w+|rechaz\w+|deneg\w+|asignad\w+|retocad\w+|reflejad\w+|en marcha|curso|efectiv\w+)"
 )
 PERSON = (
-    r"(?:compañer[oa]s?|colegas?|equipo|especialistas?|persona|humano|agentes?|departamento|supervisor(?:a|es)?|encargad[oa]s?|responsables?|jef[ea]s?|alguien|expert[oa]s?|asesor(?:a|es)?|"
+    r"(?:emplead[oa]s?|trabajador(?:a|es)?|compañer[oa]s?|colegas?|equipo|especialistas?|persona|humano|agentes?|departamento|supervisor(?:a|es)?|encargad[oa]s?|responsables?|jef[ea]s?|alguien|expert[oa]s?|asesor(?:a|es)?|"
     r"personal|gerente|gestor(?:a|es)?|gente|técnic[oa]s?|superior(?:a|es)?|operador(?:a|es)?|representantes?|coordinador(?:a|es)?|manos humanas|sección|administrativ[oa]s?)"
 )
 SHIP = r"(?:pedido|paquete|compra|envío|ordx|orden|caja|mercancía|encargo)"
@@ -21,6 +21,9 @@ _HAVE = r"(?:he|hemos|ha|han|habíamos|había|hayamos|haya|sido)"
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        rf"(?:vuelto|regresado|devuelto) .. {MONEY}",
+        r"cargaron de vuelta",
+        r"cobro de más .. \w+",
         r"(?:quitad|descontad|restad|deducid)\w+ .. (?:factura|amtx)",
         r"en (?:tu|su) bolsillo",
         r"de nuevo en (?:tu|su) poder",
@@ -64,6 +67,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"dejado sin efecto",
     ),
     "address_change": (
+        r"a (?:casa|la dirección|el domicilio) de (?:tu|su|un|una)",
         r"(?:env|mand|entreg)\w+ .. a (?:casa|la oficina|tu trabajo|su trabajo)",
         r"(?:llegará|irá|va|entregar\w*|enviar\w*|mandar\w*|sale|saldrá|lleg\w+|entreg\w+) .. (?:a|en) .. (?:calle|avenida|plaza|paseo|oficina|trabajo)",
         rf"{SHIP} .. dirección",
@@ -93,6 +97,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"cambio de (?:teléfono|móvil|correo|e-?mail|nombre|número|datos|apellido)",
     ),
     "handoff": (
+        rf"(?:parte|report\w+|denunci\w+) .. {_CARRIER}",
         r"(?:te|le) (?:llamaremos|llamaré|escribiremos|escribiré|contactaremos|avisaremos|mantendremos|responderemos|diremos)(?! .* nuev)",
         r"(?:nos pondremos|me pondré) en contacto",
         rf"(?:habl\w+|contacto|comunicad\w+|avis\w+|dicho|dado) .. {_CARRIER}",
@@ -172,6 +177,8 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"rueda",
+        r"rodando",
         r"(?:entreg|di|dej)\w+ .. (?:mensajero|transportista|repartidor|mensajería|correos|agencia)",
         r"(?:se enviará|saldrá|será enviado|se envía|sale)",
         r"(?:mensajero|transportista|repartidor|correos|seur|mrw|dhl|ups|gls) .. (?:tiene|lleva|trae|recogió|ha recogido|transporta)",
@@ -203,6 +210,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"marcha hacia",
     ),
     "delivered": (
+        r"alcanz\w+ (?:su|el) destino",
+        r"lleg\w+ a (?:su|el) destino",
         r"(?:llegará|se entregará|será entregado)",
         r"recibiste",
         r"recibió (?:su|usted)",
@@ -224,6 +233,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"firmad[oa]",
     ),
     "processing": (
+        r"mesa de (?:embalaje|empaquetado|preparación)",
         r"preparando",
         r"prepar(?:ación|amos|a)",
         r"en (?:nuestro|el) almacén",
@@ -242,6 +252,9 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"montando",
     ),
     "lost": (
+        r"nadie (?:lo |la )?encuentra",
+        r"no (?:lo |la )?encuentra\w*",
+        r"no aparece",
         r"perdid[oa]",
         r"perdió",
         r"extraviad[oa]",

@@ -18,6 +18,7 @@ _CUSTOMER_SAID = re.compile(
 )
 _INVISIBLE = re.compile(r"[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u202a-\u202e]")
 _NAMED_ONLY = re.compile(r"(?:[^\W\d]+ ){0,2}(?:amtx|ordx|refx|linx)\d+(?: [^\W\d]+)?")
+_ASIDE = re.compile(r"(?:\(\s*|, )((?:[^\W\d]+ ){0,2}(?:amtx|ordx|refx|linx)\d+)(?:\s*\)|\s*,(?=\s))")
 _PARTICIPLE = re.compile(r"(?:(?:or|ni|ou|oder|o|nor|noch|et) )?\w+(?:ed|ad[oa]s?|id[oa]s?|ée?s?|iert|tet|dert)\b")
 _MARKUP = re.compile(r"(?<!\w)[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)|^\s*(?:[-•*]|\d+[.)])\s+")
 
@@ -41,18 +42,20 @@ def prepare(sentence: str, lexicon: Lexicon) -> Prepared:
     for short, long in lexicon.spellings:
         text = short.sub(long, text)
     text = lexicon.one["noise"].sub(" ", re.sub(r"\s+", " ", text))
+    text = _ASIDE.sub(r" \1 ", text)
     clauses = [c.strip(" .!?¡¿\"'“”„«»") for c in lexicon.splitter.split(text)]
     return Prepared(values, _rejoin([c for c in clauses if c], lexicon), "?" in sentence)
 
 
 def _rejoin(clauses: list[str], lexicon: Lexicon) -> tuple[str, ...]:
-    """Undo cuts inside one statement, as in "Your refund, reference RF-1, is …" or "nothing was paid, cancelled or …"."""
+    """Undo cuts inside one statement, as in "your refund: RF-1" or "nothing was paid, cancelled or changed"."""
     joined: list[str] = []
     carries = False
     for clause in clauses:
         bare = _NAMED_ONLY.fullmatch(clause) and not any(p.search(clause) for p in lexicon.strong.values())
         listed = _PARTICIPLE.match(clause) and joined and lexicon.has("negation", joined[-1])
-        if joined and (bare or listed or carries):
+        reached = lexicon.one["infinitive"].match(clause)
+        if joined and (bare or listed or carries or reached):
             joined[-1] = f"{joined[-1]} {clause}"
             carries = bool(bare) and not carries and not any(p.search(joined[-1]) for p in lexicon.strong.values())
         else:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from agent.core.claims.facts import Kind
 from agent.core.claims.lexicon import Lexicon
 
+Found = dict[Kind, re.Match[str]]
 _ORDER: tuple[Kind, ...] = ("refund", "cancel", "address_change", "return_label", "account_change", "handoff")
 
 
@@ -32,18 +33,25 @@ def find_topics(clause: str, lexicon: Lexicon, *, parcel_before: bool = False) -
         status = _status(clause, lexicon, parcel_before=parcel_before)
         if (
             status
+            and not _is_paperwork(clause, status, lexicon)
             and not ({"return_label", "account_change"} & found.keys())
             and not _about_money(clause, found, lexicon)
         ):
             return (status,)
     strong = bool(found)
-    named = {k: m for k, m in _matches(clause, lexicon.weak).items() if k != "handoff"}
+    named: Found = {k: m for k, m in _matches(clause, lexicon.weak).items() if k != "handoff"}
     if not found and not named and _names_people_only_aside(clause, lexicon):
         return ()
     if not found or (found.keys() == {"handoff"} and named and _is_decided(clause, lexicon)):
         # "my manager is studying your refund request" tells of the refund, not of a person taking over
         found = _settle(clause, named or _matches(clause, lexicon.weak), lexicon)
     return tuple(Topic(_alternatives(kind, clause, lexicon), strong, m.start()) for kind, m in found.items())
+
+
+def _is_paperwork(clause: str, status: Topic, lexicon: Lexicon) -> bool:
+    """ "The cancellation of your order is being processed" does not say that the order is."""
+    nouns = ("cancel", "return_label", "address_change", "account_change")
+    return status.status == "processing" and any(lexicon.weak[n].search(clause) for n in nouns)
 
 
 def _is_sent(clause: str, lexicon: Lexicon) -> bool:
@@ -61,11 +69,11 @@ def _names_people_only_aside(clause: str, lexicon: Lexicon) -> bool:
     return any(lexicon.has(idea, clause) for idea in ("agreed_condition", "able")) or _is_decided(clause, lexicon)
 
 
-def _matches(clause: str, patterns: dict[str, re.Pattern[str]]) -> dict[Kind, re.Match[str]]:
+def _matches(clause: str, patterns: dict[str, re.Pattern[str]]) -> Found:
     return {kind: m for kind in _ORDER if kind in patterns and (m := patterns[kind].search(clause))}
 
 
-def _settle(clause: str, found: dict[Kind, re.Match[str]], lexicon: Lexicon) -> dict[Kind, re.Match[str]]:
+def _settle(clause: str, found: Found, lexicon: Lexicon) -> Found:
     """Let one reading win where patterns of two kinds caught the same words."""
     kept = dict(found)
     if "handoff" in kept and len(kept) > 1:
@@ -126,7 +134,7 @@ def _alternatives(kind: Kind, clause: str, lexicon: Lexicon) -> tuple[Kind, ...]
     return (kind, "account_change" if kind == "address_change" else "address_change")
 
 
-def _about_money(clause: str, found: dict[Kind, re.Match[str]], lexicon: Lexicon) -> bool:
+def _about_money(clause: str, found: Found, lexicon: Lexicon) -> bool:
     return "refund" in found or bool(lexicon.weak["refund"].search(clause))
 
 
@@ -140,12 +148,12 @@ def _status(clause: str, lexicon: Lexicon, *, parcel_before: bool) -> Topic | No
         if match and sent and status == "delivered" and sent.start() <= match.start() and match.end() <= sent.end():
             # "handed over" means to the carrier here
             continue
-        if match and status == "shipped" and lexicon.has("positive", clause):
+        if match and status in ("shipped", "delivered") and lexicon.has("positive", clause):
             # "nothing will be sent any more" speaks of a cancellation
             return Topic(("cancel",), strong=True, start=match.start())
         if match:
             # "not left yet" is itself a way to say "still here"
-            denies = status == "processing" and lexicon.has("negation", match.group())
+            denies = status in ("processing", "lost") and lexicon.has("negation", match.group())
             rest = "" if denies else clause
             return Topic(("order_status",), strong=True, start=match.start(), status=status, rest=rest)
     return None
