@@ -33,17 +33,22 @@ class Lock:
         return True
 
     def release(self) -> None:
-        fcntl.flock(self._file, fcntl.LOCK_UN)
+        self._file.close()
+
+    def __enter__(self) -> "Lock":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
 def up(run: Path) -> None:
     """Returns when every /readyz says 200 and `.run/stack.env` is written; raises CannotStartError when that fails."""
-    lock = Lock(run)
-    if not lock.take():
-        say(f"the stack is up already; {run / 'stack.env'} names its addresses (make down stops it)")
-        return
-    sweep(run)
-    lock.release()
+    with Lock(run) as lock:
+        if not lock.take():
+            say(f"the stack is up already; {run / 'stack.env'} names its addresses (make down stops it)")
+            return
+        sweep(run)
     log = run / "logs" / "supervisor.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_bytes(b"")
@@ -94,10 +99,21 @@ def _end(supervisor: "subprocess.Popen[bytes]") -> None:
 
 def down(run: Path) -> None:
     """Stops everything, also what a crashed or killed supervisor may have left; harmless when nothing runs."""
-    lock = Lock(run)
-    pid_file = run / "supervisor.pid"
-    end = time.monotonic() + DOWN_WITHIN_S
-    asked = False
+    with Lock(run) as lock:
+        _wait_for_its_end(run, lock)
+        sweep(run)
+    say("the stack is down")
+
+
+def clean(run: Path) -> None:
+    """Stops everything and forgets data, keys, ports and logs."""
+    down(run)
+    forget_data(run)
+
+
+def _wait_for_its_end(run: Path, lock: Lock) -> None:
+    """Asks the supervisor to stop, once; past its time it is ended, and its children with it."""
+    pid_file, end, asked = run / "supervisor.pid", time.monotonic() + DOWN_WITHIN_S, False
     while not lock.take():
         pid = int(pid_file.read_text()) if pid_file.exists() else None
         if pid and not asked:
@@ -107,14 +123,6 @@ def down(run: Path) -> None:
         if pid and time.monotonic() > end:
             os.kill(pid, signal.SIGKILL)  # its children go with it: that is what their death signal is for
         time.sleep(0.1)
-    sweep(run)
-    say("the stack is down")
-
-
-def clean(run: Path) -> None:
-    """Stops everything and forgets data, keys, ports and logs."""
-    down(run)
-    forget_data(run)
 
 
 def sweep(run: Path) -> None:
