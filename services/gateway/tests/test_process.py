@@ -1,4 +1,4 @@
-"""The gateway as a process: it stops while streams are open, and a killed one loses nothing that a client can't resume."""
+"""The gateway as a process: it stops with streams open, and a killed one loses nothing a client can't resume."""
 
 import asyncio
 import contextlib

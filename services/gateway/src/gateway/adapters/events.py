@@ -71,15 +71,15 @@ select s.message_id, s.seq, s.position, (select count(*) from notified) as notif
   from conv left join stored s on true
 """
 OF_MESSAGE = """
-select message_id, seq, position, event, data from events
+select message_id, seq, position, event, data, writer from events
  where conversation_id = $1 and message_id = $2 and seq > $3 order by seq limit $4
 """
 NEWEST_OF_MESSAGE = """
-select message_id, seq, position, event, data from events
+select message_id, seq, position, event, data, writer from events
  where conversation_id = $1 and message_id = $2 order by seq desc limit 1
 """
 OF_CONVERSATION = """
-select message_id, seq, position, event, data from events
+select message_id, seq, position, event, data, writer from events
  where conversation_id = $1 and position > $2 order by position limit $3
 """
 
@@ -169,7 +169,7 @@ class Events:
             return None
         new = {(r["message_id"], r["seq"]): r["position"] for r in rows if r["seq"] is not None}
         stored = [
-            StoredEvent(conversation_id, k.message_id, k.seq, position, k.event, k.data)
+            StoredEvent(conversation_id, k.message_id, k.seq, position, k.event, k.data, k.writer)
             for k in kept
             if (position := new.get((k.message_id, k.seq))) is not None
         ]

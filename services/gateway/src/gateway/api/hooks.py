@@ -118,10 +118,11 @@ def router(hooks: Hooks) -> APIRouter:
     }
 
     def extra(media: str) -> dict[str, Any]:
-        body = {"required": True, "content": {media: {"schema": {"type": "string" if "mail" in media else "object"}}}}
+        schema = {"type": "object"} if media.endswith("json") else {"type": "string", "format": "binary"}
+        body = {"required": True, "content": {media: {"schema": schema}}}
         return {"parameters": [signature], "requestBody": body}
 
-    @api.post("/email", status_code=202, responses=answers, openapi_extra=extra("message/rfc822-mail"))
+    @api.post("/email", status_code=202, responses=answers, openapi_extra=extra("application/octet-stream"))
     async def email(request: Request) -> Response:
         """Hand in a raw MIME message."""
         return await hooks.email(request)

@@ -4,6 +4,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+_LINE_ENDS = (("\u0085", "\\u0085"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
+# Whose words an event carries, by the service that wrote it.
+AUTHORS = {"agent": "agent", "approvals": "staff", "toolgateway": "system", "gateway": "system"}
+
 
 @dataclass(slots=True)
 class StoredEvent:
@@ -15,6 +19,7 @@ class StoredEvent:
     position: int
     event: str
     data: dict[str, Any]
+    writer: str
     _of_message: bytes = field(default=b"", repr=False, compare=False)
     _of_conversation: bytes = field(default=b"", repr=False, compare=False)
 
@@ -25,13 +30,18 @@ class StoredEvent:
         return self._of_message
 
     def conversation_frame(self) -> bytes:
-        """The event as the conversation's stream carries it: ``id`` is its position, the data names the message."""
+        """The event as the conversation's stream carries it: ``id`` is its position, data names message and author."""
         if not self._of_conversation:
-            self._of_conversation = _frame(self.position, self.event, {"message_id": self.message_id, **self.data})
+            author = AUTHORS.get(self.writer, "system")
+            data = {**self.data, "message_id": self.message_id, "from": author}
+            self._of_conversation = _frame(self.position, self.event, data)
         return self._of_conversation
 
 
 def _frame(event_id: int, event: str, data: dict[str, Any]) -> bytes:
     # JSON on one line: a newline inside the text is escaped, so no text can forge a field or a frame.
     body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    # The standard splits lines at CR and LF only, but many a client's line splitter knows these three as well.
+    for sign, escaped in _LINE_ENDS:
+        body = body.replace(sign, escaped)
     return f"id: {event_id}\nevent: {event}\ndata: {body}\n\n".encode("utf-8", "replace")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from common.events import ReplyEvent
+from gateway.core.frames import AUTHORS
 
 # What the customer sees of an answer whose conversation a person took over in the meantime.
 _OVERTAKEN: dict[str, Any] = {"route": "human", "handoff": True, "citations": [], "reply": ""}
-_AUTHORS = {"agent": "agent", "toolgateway": "system", "approvals": "staff"}
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _finish(event: ReplyEvent, data: dict[str, Any]) -> Finished:
     reply, language = data.get("reply"), data.get("language")
     return Finished(
         message_id=event.message_id,
-        author=_AUTHORS[event.writer],
+        author=AUTHORS[event.writer],
         channel=event.channel,
         thread_ref=event.thread_ref,
         text=reply if isinstance(reply, str) else "",

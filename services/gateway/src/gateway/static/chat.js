@@ -99,7 +99,7 @@ function bubble(message, author) {
 const handlers = {
   status: (data) => { $("progress").textContent = data.text || t("working"); },
   token: (data) => {
-    bubble(data.message_id, "agent").body.textContent += data.text ?? "";
+    bubble(data.message_id, data.from ?? "agent").body.textContent += data.text ?? "";
     $("log").scrollTop = $("log").scrollHeight;
   },
   action: (data) => {
@@ -115,11 +115,12 @@ const handlers = {
   done: (data) => {
     $("progress").textContent = "";
     if (data.reply) {
-      const { item, body } = bubble(data.message_id, "agent");
+      const { item, body } = bubble(data.message_id, data.from ?? "agent");
       body.textContent = data.reply;
       sources(item, data.citations);
     }
     if (data.handoff || data.route === "human") person(true);
+    else if (data.from === "agent" && data.reply) person(false);
     $("log").scrollTop = $("log").scrollHeight;
   },
 };
