@@ -6,8 +6,12 @@ from fastapi import APIRouter, Header
 from pydantic import BaseModel, Field
 
 from agent.adapters import store
+from agent.adapters.handoff_store import HandoffDraft, insert_handoff
 from agent.adapters.run_store import RunStore
-from agent.core.ownership import OwnerState, change_owner
+from agent.adapters.sending import enqueue_replies
+from agent.core.ownership import AGENT, OwnerState, change_owner
+from agent.core.packet import Case
+from agent.core.state import ConversationState
 from agent.settings import AgentSettings
 from common import db
 from common.clock import Clock
@@ -65,7 +69,7 @@ def owner_routes(
     @router.post("/v1/conversations/{conversation_id}/owner")
     async def set_owner(conversation_id: str, change: OwnerChange, authorization: Authorization = None) -> Json:
         let_in(authorization, "approvals")
-        return await _set_owner(pool, conversation_id, change)
+        return await _set_owner(pool, conversation_id, change, clock)
 
     @router.post("/v1/runs/release-expired")
     async def release_expired(authorization: Authorization = None) -> Json:
@@ -80,7 +84,7 @@ def owner_routes(
     return router
 
 
-async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChange) -> Json:
+async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChange, clock: Clock) -> Json:
     async def work(conn: db.Connection) -> Json:
         found = await store.load_conversation(conn, conversation_id, lock=True)
         if found is None:
@@ -91,8 +95,29 @@ async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChang
         moved = change_owner(OwnerState(found.status, found.owner), change.action, change.staff)
         if isinstance(moved, str):
             raise Problem(409, moved)
+        if change.action == "takeover" and found.owner == AGENT:
+            return await _step_in(conn, found, moved, clock)
         now = await store.save_owner(conn, conversation_id, found.owner_version, moved.owner, moved.status)
         assert now is not None, "the row is locked by this transaction"
         return {"status": now.status, "owner": now.owner, "owner_version": now.owner_version}
 
     return await db.in_transaction(pool, work)
+
+
+async def _step_in(conn: db.Connection, found: store.Conversation, moved: OwnerState, clock: Clock) -> Json:
+    """A person takes over unasked: that is a handoff as well, with the same packet, and already theirs."""
+    draft = HandoffDraft(
+        conversation_id=found.id,
+        seed=f"takeover:{found.owner_version}",
+        case=Case("asked", f"{moved.owner} stepped in", found.language, "other", found.customer_id),
+        memory=ConversationState.model_validate(found.run_state).memory,
+        channel=found.channel,
+        thread_ref=found.thread_ref,
+        language=found.language,
+        owner=moved.owner,
+    )
+    now = clock.now()
+    opened = await insert_handoff(conn, draft, found.owner_version, now)
+    assert opened is not None, "the row is locked by this transaction"
+    await enqueue_replies(conn, (), now, handoff=opened)
+    return {"status": moved.status, "owner": moved.owner, "owner_version": opened.owner_version}

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from agent.adapters.store import load_transcript
+from agent.core.ownership import PEOPLE
 from agent.core.packet import Case, build_packet, priority_of, queue_of
 from agent.core.state import Memory
 from common import db
@@ -16,7 +17,7 @@ from common.topics import HANDOFFS
 
 Json = dict[str, Any]
 _TAKE = """
-update conversations set status = 'with_person', owner = 'people', owner_version = owner_version + 1,
+update conversations set status = 'with_person', owner = $3, owner_version = owner_version + 1,
        version = version + 1, updated_at = now()
 where id = $1 and owner = 'agent' and owner_version = $2 returning owner_version
 """
@@ -53,6 +54,8 @@ class HandoffDraft:
     channel: Channel
     thread_ref: str | None
     language: Language
+    # Who has it from now on: the waiting queue, or the person who stepped in unasked.
+    owner: str = PEOPLE
 
 
 async def insert_handoff(
@@ -62,7 +65,7 @@ async def insert_handoff(
 
     Returns the event to send with it, or None when the agent doesn't own the conversation under that version any more.
     """
-    version = await conn.fetchval(_TAKE, draft.conversation_id, owner_version)
+    version = await conn.fetchval(_TAKE, draft.conversation_id, owner_version, draft.owner)
     if version is None:
         return None
     transcript = await load_transcript(conn, draft.conversation_id)

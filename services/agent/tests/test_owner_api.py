@@ -1,0 +1,92 @@
+"""The owner API over HTTP: who may call, which moves are possible, and what a takeover leaves behind."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from agent.owner_api import owner_routes
+from agent.settings import AgentSettings
+from common.clock import SystemClock
+from common.http import install_problem_handlers
+from common.statements import Signer, Verifier
+
+
+@pytest.fixture
+async def api(make_bench: Any, make_work: Any, keys: Path) -> AsyncIterator[Any]:
+    bench = make_bench()
+    await bench.arrive(make_work())
+    settings = AgentSettings(database_url="-", port=1, toolgateway_url="-", gateway_url="-")
+    app = FastAPI()
+    install_problem_handlers(app)
+    verifier = Verifier.from_file(keys / "trusted.jwks.json")
+    app.include_router(owner_routes(bench.pool, bench.parts.runs, verifier, SystemClock(), settings))
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://agent") as client:
+        client.headers["Authorization"] = bearer(keys, "approvals")
+        client.bench = bench  # type: ignore[attr-defined]
+        yield client
+
+
+def bearer(keys: Path, service: str) -> str:
+    signer = Signer.from_file(service, keys / f"{service}.pem")
+    return f"Bearer {signer.sign('agent.service', {'sub': service}, 300, datetime.now(UTC))}"
+
+
+async def move(api: Any, action: str, staff: str = "dana", **more: Any) -> Any:
+    return await api.post("/v1/conversations/conv_1/owner", json={"action": action, "staff": staff, **more})
+
+
+async def test_a_takeover_opens_a_handoff_that_is_already_theirs(api: Any) -> None:
+    answer = await move(api, "takeover")
+    assert answer.json() == {"status": "with_person", "owner": "dana", "owner_version": 2}
+    assert await api.bench.pool.fetchval("select count(*) from handoffs") == 1
+    assert await api.bench.pool.fetchval("select count(*) from outbox where topic = 'support.handoffs.v1'") == 1
+
+
+async def test_a_conversation_goes_there_and_back_with_a_rising_version(api: Any) -> None:
+    versions = [
+        (await move(api, action)).json()["owner_version"] for action in ("takeover", "return", "takeover", "close")
+    ]
+    assert versions == [2, 3, 4, 5]
+    assert (await api.get("/v1/conversations/conv_1")).json()["status"] == "closed"
+
+
+async def test_of_two_claimers_the_second_gets_a_conflict(api: Any) -> None:
+    await move(api, "takeover")
+    assert (await move(api, "claim", "erik")).status_code == 409
+
+
+async def test_a_stale_version_is_a_conflict(api: Any) -> None:
+    assert (await move(api, "takeover", expected_owner_version=7)).status_code == 409
+
+
+async def test_a_missing_conversation_is_not_found(api: Any) -> None:
+    answer = await api.post("/v1/conversations/conv_x/owner", json={"action": "takeover", "staff": "dana"})
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(("service", "status"), [("router", None), ("reconciler", 403), ("toolgateway", 403)])
+async def test_only_approvals_may_change_an_owner(api: Any, keys: Path, service: str, status: int | None) -> None:
+    if not (keys / f"{service}.pem").exists():
+        api.headers["Authorization"] = "Bearer nonsense"
+        status = 401
+    else:
+        api.headers["Authorization"] = bearer(keys, service)
+    assert (await move(api, "takeover")).status_code == status
+
+
+async def test_the_transcript_comes_with_the_conversation(api: Any) -> None:
+    found = (await api.get("/v1/conversations/conv_1")).json()
+    assert [entry["sender"] for entry in found["transcript"]] == ["customer"]
+    assert found["owner_version"] == 1
+
+
+async def test_the_reconciler_releases_expired_runs(api: Any, keys: Path) -> None:
+    api.headers["Authorization"] = bearer(keys, "reconciler")
+    assert (await api.post("/v1/runs/release-expired")).json() == {"released": []}
+    assert (await api.get("/v1/limits")).json() == {"claim_ttl_s": 4.0, "turn_budget_s": 60.0}
