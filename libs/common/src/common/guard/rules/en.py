@@ -69,7 +69,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "other_customers",
-        r"\b(?:show|give|list|export|dump|send|tell|print|read|reveal|access|look ?up|pull|fetch|share|get|forward|output|display|provide|see|find|open)\b~\b(?:all|every|other|another|any|each|someone else.?s|different|previous|next|last|your)\b (?:of )?(?:the |your )?(?:other )?(?:customers?|users?|clients?|buyers?|people|persons?|shoppers?|accounts?|members?)(?:.?s.?)?\b~\b(?:orders?|e-?mails?|address(?:es)?|data\w*|details|phones?|numbers?|names?|cards?|info\w*|passwords?|records?|accounts?|purchases?|histor\w+|conversations?|messages?|bought)\b|\b(?:show|give|list|export|dump|send|tell|print|read|reveal|pull|fetch|share|get|provide)\b~\b(?:orders?|e-?mails?|address(?:es)?|data|details|phones?|names?|cards?|info\w*|records?|accounts?)\b (?:of|from|for|belonging to) (?:all |every |any )?(?:the |your )?(?:other |another |each )(?:customers?|users?|clients?|buyers?|people|accounts?)\b|\b(?:customer|user|client) (?:database|records|list|table|data)\b|\bsomeone else.?s (?:order|account|address|data|refund)",
+        r"\b(?:show|give|list|export|dump|send|tell|print|read|reveal|access|look ?up|pull|fetch|share|get|forward|output|display|provide|see|find|open)\b~\b(?:(?:all|every|other|another|any|each|different|previous)\b (?:of )?(?:the |your )?(?:other )?(?:customers?|users?|clients?|buyers?|people|persons?|shoppers?|accounts|members?)|your (?:other )?(?:customers|users|clients|buyers)|someone else)(?:.?s.?)?\b~\b(?:orders?|e-?mails?|address(?:es)?|data\w*|details|phones?|numbers?|names?|cards?|info\w*|passwords?|records?|accounts?|purchases?|histor\w+|conversations?|messages?|bought)\b|\b(?:show|give|list|export|dump|send|tell|print|read|reveal|pull|fetch|share|get|provide)\b~\b(?:orders?|e-?mails?|address(?:es)?|data|details|phones?|names?|cards?|info\w*|records?|accounts?)\b (?:of|from|for|belonging to) (?:all |every |any )?(?:the |your )?(?:other |another |each )(?:customers?|users?|clients?|buyers?|people|accounts?)\b|\b(?:customer|user|client) (?:database|records|list|table|data)\b|\bsomeone else.?s (?:order|account|address|data|refund)",
         "customer user client buyer people person shopper account member someone",
     ),
     rule(
@@ -84,7 +84,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "limits_off",
-        rf"\b(?:refund|approval|spending|money|amount|return|automatic)? ?(?:limits?|ceilings?|caps?|polic(?:y|ies)|rules?|restrictions?|thresholds?)\b (?:do(?:es)?(?: not|n.?t) apply|no longer apply|(?:is|are|have been|has been) (?:lifted|disabled|removed|suspended|off|raised|waived|void)|(?:is|are) now)|\bnever (?:escalate|hand ?(?:over|off)|transfer|refuse|deny|ask)\b|\b(?:skip|bypass|waive|ignore|omit|disable) (?:the |all |any |every |your |my )?(?:\w+ )?{_CHECKS}\b",
+        rf"\b(?:refund|approval|spending|money|amount|return|automatic)? ?(?:limits?|ceilings?|caps?|polic(?:y|ies)|rules?|restrictions?|thresholds?)\b (?:do(?:es)?(?: not|n.?t) apply|no longer apply|(?:is|are|have been|has been) (?:lifted|disabled|removed|suspended|off|raised|waived|void)|(?:is|are) now)|\bnever (?:escalate|hand ?(?:over|off)|transfer|refuse|deny)\b|\b(?:skip|bypass|waive|ignore|omit|disable) (?:the |all |any |every |your |my )?(?:\w+ )?{_CHECKS}\b",
         "limit ceiling cap polic rule restriction threshold never skip bypass waive ignore omit disable",
     ),
     rule(

@@ -53,7 +53,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "other_customers",
-        r"\b(?:muestra\w*|dame|dime|lista\w*|exporta|envia\w*|ensena\w*|imprime|revela|accede|busca|comparte|pasame|ver|quiero|saca|consulta|necesito)\b~\b(?:(?:todos|demas|otr[oa]s?|cualquier|cada|cualquiera de)(?: los| las)? (?:\w+ )?(?:clientes?|usuari[oa]s?|compradores?|personas?|cuentas?)|(?:base de datos|lista|listado|datos) de (?:los )?(?:clientes|usuarios)|(?:pedidos?|correos?|direccion(?:es)?|datos|telefonos?) (?:de|del) (?:otr|cliente c?-?\d|usuario \d|los (?:demas|clientes)|todos))",
+        r"\b(?:muestra\w*|dame|dime|lista\w*|exporta|envia\w*|ensena\w*|imprime|revela|accede|busca|comparte|pasame|ver|quiero|saca|consulta|necesito)\b~\b(?:(?:todos|demas|otr[oa]s?|cualquier|cada|cualquiera de)(?: los| las)? (?:\w+ )?(?:clientes?|usuari[oa]s?|compradores?|personas?|cuentas)|(?:base de datos|lista|listado|datos) de (?:los )?(?:clientes|usuarios)|(?:pedidos?|correos?|direccion(?:es)?|datos|telefonos?) (?:de|del) (?:otr|cliente c?-?\d|usuario \d|los (?:demas|clientes)|todos))",
         "cliente usuari comprador persona cuenta base otr demas todos",
     ),
     rule(

@@ -57,7 +57,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "other_customers",
-        r"\b(?:montr\w+|donn\w+|list\w+|export\w+|envoi\w+|envoy\w+|affich\w+|imprim\w+|revel\w+|acced\w+|cherch\w+|partag\w+|voir|veux|sors|dis|consult\w+|communiqu\w+|besoin)\b~\b(?:(?:tous les|autres?|n.importe quel|chaque|toutes les|d.un autre|d.autres) (?:\w+ )?(?:clients?|utilisateurs?|acheteurs?|personnes?|comptes?)|(?:base de donnees|liste|fichier|donnees) (?:de |des )?(?:clients?|utilisateurs)|(?:commandes?|e-?mails?|adresses?|donnees|telephones?|coordonnees) (?:de|du|des) (?:autres|client c?-?\d|utilisateur \d|clients))",
+        r"\b(?:montr\w+|donn\w+|list\w+|export\w+|envoi\w+|envoy\w+|affich\w+|imprim\w+|revel\w+|acced\w+|cherch\w+|partag\w+|voir|veux|sors|dis|consult\w+|communiqu\w+|besoin)\b~\b(?:(?:tous les|autres?|n.importe quel|chaque|toutes les|d.un autre|d.autres) (?:\w+ )?(?:clients?|utilisateurs?|acheteurs?|personnes?|comptes)|(?:base de donnees|liste|fichier|donnees) (?:de |des )?(?:clients?|utilisateurs)|(?:commandes?|e-?mails?|adresses?|donnees|telephones?|coordonnees) (?:de|du|des) (?:autres|client c?-?\d|utilisateur \d|clients))",
         "client utilisateur acheteur personne compte base autre",
     ),
     rule(
