@@ -136,6 +136,7 @@ ENGLISH = Source(
         r"not quite",
     ),
     waiting=(
+        r"for (?:a |their |his |her )?(?:decision|approval)",
         rf"{PERSON} .. (?:has to|have to|needs to|need to|must|will have to|still) .. \w+",
         rf"(?:answer|reply|word|response|decision) (?:from|of|by) .. {PERSON}",
         rf"(?:must|has to|needs to) be .. by .. {PERSON}",
@@ -196,6 +197,8 @@ ENGLISH = Source(
         r"red light",
     ),
     failed=(
+        r"(?:rejected|refused|returned|declined|bounced|sent back|blocked) by (?:the|your) bank",
+        r"bank (?:\w+ )?(?:rejected|refused|returned|declined|blocked|sent .. back)",
         r"(?:got|is|was) stuck",
         r"failed",
         r"bounced",
@@ -217,7 +220,7 @@ ENGLISH = Source(
         rf"(?:{MONEY}|refund) (?:\w+ ){{0,3}}(?:has |have |is |already |been |safely )*(?:arrived|landed|reached|shown up|showed up|been received|been paid in|touched down|in your (?:bank )?account|there already)",
         r"(?:shows?|visible|appears?|see it|posted|booked) (?:up )?(?:already |now )?on your (?:bank )?(?:statement|account) (?:already|now)",
         r"already (?:shows?|visible|appears?|booked|on|in|at|with|there|got) .. (?:statement|bank|account)",
-        r"you (?:already )?have (?:received|got) (?:the|your) (?:money|amount|refund|funds)",
+        r"you (?:already )?have (?:received|got) (?:the|your) (?:money|amount|refund|funds)(?! back)",
         r"bank (?:has )?(?:received|confirmed|booked|posted)",
         r"received by your bank",
         r"(?:is|sits|are) (?:already |now )?(?:in|at|with) your bank(?: account)?",
@@ -302,6 +305,7 @@ ENGLISH = Source(
         r"(?:i|we) (?:just |already )?(?:refunded|cancelled|sent|issued|changed|updated|created|stopped|paid)",
     ),
     sorted_out=(
+        r"(?:everything|all) (?:is )?(?:ready|set|done)",
         r"(?:been|was|is|got|all) dealt with",
         r"(?:been|was) sorted",
         r"(?:all|that is|it is|this is|everything is|now|consider it|consider that|this has been|it has been|that has been|everything has been|all|already) (?:done|sorted|settled|taken care of|complete\w*|set|fixed|resolved|dealt with|handled|sorted out|finished|arranged)",

@@ -110,6 +110,7 @@ ENGLISH_ASIDES = Asides(
         r"delivery (?:is free|within|takes)",
     ),
     generic=(
+        r"(?:over|above|under|more than|up to|below) amtx",
         r"(?:refunds|returns|cancellations|labels|orders|parcels|customers|shoppers|items|purchases|address changes|gift cards|products|packages|deliveries) (?!of |we |i |you ).{0,12}(?:are|take|can|must|may|go|need|over|under|above|below|placed|delivered|returned|that|ship|shipped|get|cost|leave|arrive|will|have|come|remain|stay|within|require|run|usually|normally)",
     ),
     rule=(

@@ -24,6 +24,8 @@ _FIELD = r"(?:phone|mobile|telephone|cell|number|e-?mail|name|surname|last name|
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"paid .. back",
+        r"money back",
         r"over-?charges? .. \w+",
         r"over-?paid .. (?:back|returned)",
         r"refund(?:ed|ing)",

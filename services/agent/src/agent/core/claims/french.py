@@ -117,6 +117,7 @@ FRENCH = Source(
         r"pas de (?:confirmation|retour|réponse) (?:encore|pour)?",
     ),
     waiting=(
+        r"pour (?:décision|validation|accord|avis|approbation)",
         rf"(?:doit|doivent|faut) .. {PERSON}",
         rf"{PERSON} .. (?:doit|doivent)",
         rf"(?:réponse|décision|retour) (?:de|du) .. {PERSON}",
@@ -174,6 +175,8 @@ FRENCH = Source(
         r"défavorable",
     ),
     failed=(
+        r"(?:rejeté|refusé|renvoyé|retourné)\w* par (?:la|votre) banque",
+        r"banque (?:nous )?a (?:\w+ )?(?:rejet|refus|renvoy|retourn)\w+",
         r"heurt\w+ à",
         r"bloqu\w+ (?:à|en|chez)",
         r"se est bloquée?",
@@ -284,6 +287,7 @@ FRENCH = Source(
         r"se est",
     ),
     sorted_out=(
+        r"tout est (?:prêt|fait|en ordre|bon|terminé|fini|arrangé)",
         r"^(?:affaire|problème|question|souci|point) (?:réglée?|close?|classée?|résolue?)",
         r"affaire (?:est )?(?:réglée|close|classée)",
         r"^(?:voilà |et voilà )?(?:ce est )?(?:fait|réglé|bon|terminé|arrangé|chose faite)$",

@@ -96,6 +96,7 @@ FRENCH_ASIDES = Asides(
         r"tant qu'",
     ),
     generic=(
+        r"(?:plus de|moins de|au-dessus de|au-delà de|supérieure?s? à|inférieure?s? à|à partir de) amtx",
         r"(?:les|nos|des|ces|toutes les|tous les) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous))",
     ),
     rule=(

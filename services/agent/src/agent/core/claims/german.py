@@ -169,6 +169,9 @@ GERMAN = Source(
         r"nicht stattgegeben",
     ),
     failed=(
+        r"von (?:der|ihrer) bank .. (?:abgelehnt|zurückgewiesen|zurückgeschickt)",
+        r"bank .. (?:abgelehnt|zurückgewiesen|verweigert)",
+        r"ging nicht durch",
         r"kam nicht zustande",
         r"nicht zustande",
         r"in einen fehler",
@@ -290,6 +293,7 @@ GERMAN = Source(
         r"erfolgte",
     ),
     sorted_out=(
+        r"alles (?:ist )?(?:fertig|bereit|fertig|erledigt)",
         r"^(?:alles |schon |bereits |so )?(?:erledigt|geschafft|fertig|gemacht|getan|in ordnung gebracht|geregelt|vollbracht)$",
         r"(?:alles|das|es|dies|ist|wurde|wäre|sache|anliegen|bereits|schon|damit) (?:\w+ ){0,3}(?:erledigt|geregelt|in ordnung gebracht|in trockenen tüchern|unter dach und fach|geklärt|abgehakt|gelöst|vollzogen|getan|umgesetzt|vom tisch|im kasten)",
         r"(?:habe|haben|hab) .. (?:darum gekümmert|drum gekümmert|gekümmert|erledigt|geregelt|umgesetzt|in ordnung gebracht)",

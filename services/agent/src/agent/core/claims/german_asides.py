@@ -28,7 +28,7 @@ GERMAN_ASIDES = Asides(
         r"ohne ihr zutun",
     ),
     offer=(
-        r"(?:kann|können|könnte|könnten|könntest|kannst|dürfte|darf|dürfen)(?! .{0,40}(?:bestätigen|mitteilen|sagen|versichern|einsehen|herunterladen|ausdrucken|abrufen|finden|sehen|verwenden|nutzen|beruhigen|entspann\w+|freuen|beruhigt|informieren|verfolgen|verbuchen)(?!\w))",
+        r"(?:kann|(?<!zu\s)können|könnte|könnten|könntest|kannst|dürfte|darf|dürfen)(?! .{0,40}(?:bestätigen|mitteilen|sagen|versichern|einsehen|herunterladen|ausdrucken|abrufen|finden|sehen|verwenden|nutzen|beruhigen|entspann\w+|freuen|beruhigt|informieren|verfolgen|verbuchen)(?!\w))",
         r"wenn (?:sie|du|ihnen|dir|es ihnen) .. (?:möchten|möchtest|wollen|willst|wünschen|mögen|einverstanden|lieber|bestätigen|zustimmen|recht|geben|sagen|schicken|senden|antworten|wünschst|passt|magst|nennen|mitteilen)",
         r"falls (?:sie|du|ihnen) .. \w+",
         r"möchten sie",
@@ -66,7 +66,7 @@ GERMAN_ASIDES = Asides(
         r"erreichbar (?:von|unter|montag|mo|rund|täglich)",
         r"^für eine?\w* (?:erstattung|rückerstattung|stornierung|rücksendung|retoure|adressänderung)",
         r"^wir \w+ .. (?:innerhalb|binnen) von",
-        r"(?:normalerweise|in der regel|üblicherweise|grundsätzlich|im allgemeinen|generell|immer|jede\w? (?:bestellung|kunde|artikel)|unsere (?:richtlinie\w*|bedingungen|agb|rückgabe\w*|geschäftsbedingungen|läden|filialen|öffnungszeiten)|meistens|richtlinie\w*|standardmäßig|laut agb|gewöhnlich)",
+        r"(?:normalerweise|in der regel|üblicherweise|grundsätzlich|im allgemeinen|generell|jede\w? (?:bestellung|kunde|artikel)|unsere (?:richtlinie\w*|bedingungen|agb|rückgabe\w*|geschäftsbedingungen|läden|filialen|öffnungszeiten)|meistens|richtlinie\w*|standardmäßig|laut agb|gewöhnlich)",
         r"(?:können|kann|müssen|muss|dürfen) .. (?:\w+ )?werden",
         r"dauer[nt]",
         r"von (?:montag|dienstag|mo) bis \w+",
@@ -98,6 +98,8 @@ GERMAN_ASIDES = Asides(
         r"alle (?:artikel|bestellungen|produkte|kunden)",
     ),
     generic=(
+        r"(?<=en\s)(?:über|unter|ab) amtx",
+        r"(?:mehr als|weniger als) amtx",
         r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
     ),
     rule=(
@@ -151,7 +153,7 @@ GERMAN_ASIDES = Asides(
         r"wenn",
         r"falls",
         r"sofern",
-        r"sollte\w*",
+        r"^sollte\w*",
         r"im falle",
         r"es sei denn",
         r"würde\w*",

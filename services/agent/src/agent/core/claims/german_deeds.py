@@ -218,6 +218,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"im zustellfahrzeug",
     ),
     "delivered": (
+        r"(?:ist|sind) (?:schon |bereits |jetzt )?da",
         r"(?:sein|ihr) ziel erreicht",
         r"(?:wird|werden) .. (?:geliefert|zugestellt|ankommen|eintreffen)",
         r"kommt .. an",

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 Words = tuple[str, ...]
 _GAP = r"\W+(?:\w+\W+){0,7}?"
@@ -99,7 +100,13 @@ class Lexicon:
 
     def has(self, idea: str, text: str) -> bool:
         """Whether `text` (normalised, masked) expresses `idea`, a field name of `Source`."""
-        return self.one[idea].search(text) is not None
+        return _found(self.one[idea], text)
+
+
+@lru_cache(maxsize=8192)
+def _found(words: re.Pattern[str], text: str) -> bool:
+    # one clause is asked the same idea from several rules; the answer is worth keeping for the length of a reply
+    return words.search(text) is not None
 
 
 def compile_source(source: Source) -> Lexicon:

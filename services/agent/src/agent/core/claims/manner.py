@@ -58,6 +58,8 @@ def is_denied(clause: str, lexicon: Lexicon) -> bool:
 
 
 def _decision(clause: str, lexicon: Lexicon) -> Manner | None:
+    if lexicon.has("failed", clause):
+        return "failed"
     if lexicon.has("waiting", clause):
         return "waiting"
     negated = is_denied(clause, lexicon)
@@ -68,7 +70,7 @@ def _decision(clause: str, lexicon: Lexicon) -> Manner | None:
             return "waiting" if lexicon.has("not_yet", clause) else "declined"
         # "will be approved" foretells a decision nobody has taken
         return "unknowable" if lexicon.has("will", clause) else "approved"
-    return "failed" if lexicon.has("failed", clause) else None
+    return None
 
 
 def _progress(clause: str, lexicon: Lexicon) -> Manner:

@@ -147,6 +147,8 @@ def _claims_nothing(index: int, sentence: _Sentence) -> bool:
     clause, lexicon = sentence.clauses[index], sentence.lexicon
     if lexicon.has("presupposed", clause) or _uncertain(index, sentence):
         return False
+    if lexicon.has("waiting", clause) and not any(lexicon.has(i, clause) for i in ("generic", "rule", "invitation")):
+        return False
     if any(lexicon.has(idea, clause) for idea in ("offer", "instruction")) or _is_general(clause, lexicon):
         return True
     firm = lexicon.has("firm", clause)
@@ -210,7 +212,11 @@ def _carry_on(
         return [Reading(earlier, manner, clause)]
     last = readings[-1]
     said = replace(last, manner=manner, clause=clause, assumed=False)
-    if last.assumed or (manner == "failed" and last.manner in ("done", "unknowable")):
+    if (
+        last.assumed
+        or (manner == "waiting" and last.manner == "future")
+        or (manner == "failed" and last.manner in ("done", "unknowable"))
+    ):
         return [*readings[:-1], replace(said, clause=f"{last.clause} {clause}")]
     if manner == "pending" and last.manner in ("future", "started", "done"):
         return readings

@@ -114,6 +114,7 @@ SPANISH = Source(
         r"queda (?:por )?(?:confirm|complet|termin|tramit|proces)\w+",
     ),
     waiting=(
+        r"para (?:decidir|aprobar|autorizar|su aprobación|que (?:lo |la )?(?:apruebe|decida|autorice))",
         rf"(?:tiene|tienen|debe|deben|ha de|falta) .. {PERSON}",
         rf"{PERSON} .. (?:tiene que|tienen que|debe|ha de)",
         rf"(?:respuesta|decisión|palabra) de .. {PERSON}",
@@ -177,6 +178,9 @@ SPANISH = Source(
         r"no ha dado (?:el|su) \w+",
     ),
     failed=(
+        r"(?:rechazad|devuelt|denegad)\w+ por (?:el|tu|su) banco",
+        r"banco (?:\w+ )?(?:ha )?(?:rechaz|deneg)\w+",
+        r"no salió adelante",
         r"no se completó",
         r"no se llevó a cabo",
         r"no lleg(?:ó|aron) a completarse",
@@ -276,6 +280,7 @@ SPANISH = Source(
         r"ya está",
     ),
     sorted_out=(
+        r"todo (?:está )?(?:list|hech|preparad)o",
         r"^(?:ya está )?(?:list[oa]|hech[oa]|solucionad[oa]|resuelt[oa]|arreglad[oa]|todo (?:list|hech|resuelt|arreglad|solucionad)o)",
         r"(?:todo|ya|asunto|eso|esto|problema|ha) (?:ya )?(?:ha |está |queda |quedó |sido )*(?:list[oa]|hech[oa]|solucionad[oa]|resuelt[oa]|arreglad[oa]|zanjad[oa]|tramitad[oa]|gestionad[oa])",
         r"ya está$",

@@ -86,6 +86,7 @@ SPANISH_ASIDES = Asides(
         r"válid[oa]s? (?:durante|por)",
     ),
     generic=(
+        r"(?:más de|menos de|superiores? a|inferiores? a|hasta|por encima de|a partir de) amtx",
         r"(?:los|las|nuestr[oa]s|estos|todas las|todos los) (?:reembolsos|devoluciones|pedidos|etiquetas|cancelaciones|envíos|artículos|productos|clientes|compras|gastos|prendas|cambios de dirección|abonos|paquetes|tarjetas)(?! que te| de (?:tu|su) )",
     ),
     rule=(
