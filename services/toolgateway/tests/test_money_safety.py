@@ -251,6 +251,22 @@ async def test_bb_dup_14_a_webhook_before_our_commit_makes_no_second_row_or_mess
     assert [e["status"] for e in await gateway.events()] == ["pending", "succeeded"]
 
 
+async def test_a_refund_the_provider_has_only_accepted_is_pending_until_it_says_more(gateway: Any) -> None:
+    gateway.provider.faults = ["pending"]
+    assert (await gateway.refund())["status"] == "pending"
+    assert (await gateway.resume(KEY))[1]["status"] == "pending"
+    gateway.provider.refunds[0]["status"] = "succeeded"
+    assert await webhook(gateway, "refund.updated", {"order_id": "4417028"}, "evt_2") == 200
+    assert (await gateway.history(KEY))[-1] == ("succeeded", "adopted")
+    assert gateway.provider.calls.count(("refund", KEY)) == 1
+
+
+async def test_a_charge_back_after_a_refund_is_a_persons_task(gateway: Any) -> None:
+    await gateway.refund()
+    assert await webhook(gateway, "dispute.created", {"order_id": "4417028"}, "evt_3") == 200
+    assert await gateway.pool.fetchval("select reason from tasks where about = '4417028'") == "dispute"
+
+
 async def test_a_webhook_with_a_wrong_signature_changes_nothing(gateway: Any) -> None:
     await gateway.refund()
     gateway.provider.refunds[0]["status"] = "failed"

@@ -11,7 +11,7 @@ from common.http import Problem, install_problem_handlers
 from toolgateway import handlers
 from toolgateway.access import Access, read_body, read_context
 from toolgateway.adapters import store
-from toolgateway.apidocs import DECISION, ROW, TOOL_CALL, TOOL_LIST, WEBHOOK, answers, body, rows
+from toolgateway.apidocs import DECISION, ROW, TOOL_ANSWER, TOOL_CALL, TOOL_LIST, WEBHOOK, answers, body, rows
 from toolgateway.approving import Decision, NotDecided
 from toolgateway.core.actions import ledger_columns
 from toolgateway.core.catalogue import tool_catalogue
@@ -55,7 +55,11 @@ def _tools(parts: handlers.Parts, access: Access) -> APIRouter:
         access.service(request)
         return Response(_CATALOGUE, media_type="application/json")
 
-    @router.post("/v1/tools/{name}", openapi_extra=body(TOOL_CALL), responses=answers(401, 403, 404, 413, 422, 503))
+    @router.post(
+        "/v1/tools/{name}",
+        openapi_extra=body(TOOL_CALL),
+        responses=answers(401, 403, 404, 413, 422, 503, ok=TOOL_ANSWER),
+    )
     async def call_tool(name: str, request: Request) -> Response:
         """Call a tool for the customer of the one statement that is passed on."""
         asker = access.asker(request, name)

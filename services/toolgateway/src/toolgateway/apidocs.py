@@ -6,6 +6,7 @@ from common.http import PROBLEM_JSON
 
 Schema = dict[str, Any]
 _TEXT: Schema = {"type": "string"}
+_OBJECT: Schema = {"type": "object"}
 _PROBLEM: Schema = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],
@@ -58,7 +59,7 @@ TOOL_CALL: Schema = {
         },
     },
 }
-_TOOL_ANSWER: Schema = {
+TOOL_ANSWER: Schema = {
     "type": "object",
     "required": ["status", "result"],
     "properties": {
@@ -101,7 +102,7 @@ def body(schema: Schema) -> Schema:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def answers(*statuses: int, ok: Schema = _TOOL_ANSWER) -> dict[int | str, Schema]:
+def answers(*statuses: int, ok: Schema = _OBJECT) -> dict[int | str, Schema]:
     """Return the OpenAPI part that declares the good answer and the problems a route may answer with."""
     problems: dict[int | str, Schema] = {
         status: {"description": _MEANINGS[status], "content": {PROBLEM_JSON: {"schema": _PROBLEM}}}

@@ -12,6 +12,7 @@ from common.consumer import Consumer, Received, Subscription
 from common.events import ApprovalDecided
 from common.http import ServiceClient, health_routes, serve
 from common.ids import OrderIds
+from common.inbox import forget_older_than
 from common.outbox import Relay
 from common.producer import Producer
 from common.service import until_stopped
@@ -41,6 +42,8 @@ _SCHEMA = "ledger"
 _DRAIN_S = 12.0
 _HISTORY_MONTHS = 12
 _A_DAY_S = 86_400.0
+# Longer than the provider or any topic could still deliver an event again.
+_INBOX_DAYS = 40
 
 
 @dataclass(frozen=True)
@@ -160,9 +163,11 @@ async def _consume(consumer: Consumer) -> None:
 
 
 async def _keep_history(pool: db.Database) -> None:
-    """Have next months' partitions ready; a day's failure is mended by the next day's run."""
+    """Have next months' partitions ready and old dedupe rows gone, once a day."""
     while True:
         await operations.prepare_history(pool, _HISTORY_MONTHS)
+        async with pool.acquire() as conn:
+            await forget_older_than(conn, _INBOX_DAYS)
         await asyncio.sleep(_A_DAY_S)
 
 

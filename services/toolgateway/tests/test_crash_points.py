@@ -1,0 +1,138 @@
+"""Every named point of the money path × what can happen there, then recovery, then the provider's log is read."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import ClientError
+
+from common.crash import arm, disarm, record
+
+OVERRIDES = {"payments_timeout_s": 0.3, "payments_tries": 1}
+# Claim life of these settings (timeout × tries + 1 s) and a margin: what "paused past the claim" means here.
+PAST_THE_CLAIM_S = 1.5
+_HELD = "select status, version, claim_until > clock_timestamp() as held from actions where key = $1"
+MODES = ("raise", "cancel", "pause")
+EXPECTED = {
+    "propose.before_commit",
+    "propose.after_commit",
+    "pay.before_call",
+    "pay.after_call",
+    "settle.before_commit",
+    "settle.after_commit",
+    "resume.claim.before_commit",
+    "resume.claim.after_commit",
+    "resume.before_look_up",
+    "resume.after_look_up",
+    "let_go.before_commit",
+    "let_go.after_commit",
+    "decide.before_commit",
+    "decide.after_commit",
+}
+
+
+async def happy_path(gateway: Any, order_id: str) -> None:
+    """An automatic refund, a lost answer that is resumed, and an approval: the points all three pass."""
+    await gateway.refund("L2", "64.00", order=order_id)
+    gateway.provider.faults = ["lost"]
+    await gateway.refund("L1", "39.00", order=order_id)
+    await gateway.resume(f"refund:{order_id}:L1", order_id)
+    await gateway.refund("L3", "250.00", order=order_id)
+    await gateway.decide(f"refund:{order_id}:L3", 1)
+
+
+def misfortune(mode: str, tasks: list["asyncio.Task[Any]"]) -> Callable[[], Awaitable[None]]:
+    fired = False
+
+    async def happen() -> None:
+        nonlocal fired
+        if fired:
+            return
+        fired = True
+        if mode == "raise":
+            raise ConnectionError("the connection is gone")
+        if mode == "cancel":
+            task = asyncio.current_task()
+            assert task is not None
+            tasks.append(task)
+            task.cancel()
+            await asyncio.sleep(0)
+        else:
+            await asyncio.sleep(PAST_THE_CLAIM_S)
+
+    return happen
+
+
+async def survive(gateway: Any, key: str, order_id: str) -> None:
+    """Do what a patient world does: ask again, decide again, and let reconcilers (two at once) resume."""
+    line, amount = ("L2", "64.00") if key.endswith("L2") else ("L3", "250.00")
+    for _ in range(4):
+        await gateway.built.parts.background.drain(5)
+        row = await gateway.pool.fetchrow(_HELD, key)
+        if row is None:
+            await gateway.refund(line, amount, order=order_id)
+        elif row["status"] == "awaiting_approval":
+            await gateway.decide(key, row["version"])
+        elif row["status"] == "pending":
+            if row["held"]:
+                await asyncio.sleep(PAST_THE_CLAIM_S)
+            await asyncio.gather(gateway.resume(key, order_id), gateway.resume(key, order_id))
+        else:
+            return
+
+
+@pytest.mark.parametrize("overrides", [OVERRIDES])
+async def test_every_point_is_survived_with_one_payment(gateway: Any, overrides: Any) -> None:
+    names = record()
+    gateway.provider.put_order("7000000")
+    await happy_path(gateway, "7000000")
+    points = list(dict.fromkeys(names))
+    disarm()
+    assert set(points) >= EXPECTED
+    case = 0
+    for point in points:
+        for mode in MODES if point.startswith(("pay", "settle")) else MODES[:2]:
+            case += 1
+            order_id, customer = f"71{case:05d}", f"C-{case}"
+            gateway.provider.put_order(order_id, customer)
+            await _meet(gateway, point, mode, order_id, customer)
+            moved = gateway.provider.moved(order_id)
+            keys = [r["idempotency_key"] for r in moved]
+            rows = await gateway.pool.fetch(
+                "select key, status, claim_until from actions where order_id = $1", order_id
+            )
+            assert len(keys) == len(set(keys)), (point, mode, keys)
+            assert sorted(keys) == sorted(r["key"] for r in rows if r["status"] == "succeeded"), (point, mode)
+            assert {r["status"] for r in rows} == {"succeeded"}, (point, mode, [dict(r) for r in rows])
+            assert all(r["claim_until"] is None for r in rows), "C10: no claim at rest"
+    assert case >= 25
+
+
+async def _meet(gateway: Any, point: str, mode: str, order_id: str, customer: str) -> None:
+    """Run an automatic and an approved refund of ``order_id`` while ``mode`` happens once at ``point``."""
+    session, cancelled = gateway.session(customer), []  # type: ignore[var-annotated]
+    original = gateway.session
+    gateway.session = lambda *_, **__: session
+    try:
+        gateway.provider.faults = ["lost"] if point.startswith("resume") else []
+        arm(point, misfortune(mode, cancelled))
+        for line, amount in (("L2", "64.00"), ("L3", "250.00")):
+            await _whatever(gateway.refund(line, amount, order=order_id))
+        await _whatever(gateway.decide(f"refund:{order_id}:L3", 1))
+        await _whatever(gateway.resume(f"refund:{order_id}:L2", order_id))
+        disarm()
+        for line in ("L2", "L3"):
+            await survive(gateway, f"refund:{order_id}:{line}", order_id)
+    finally:
+        disarm()
+        gateway.session = original
+
+
+async def _whatever(call: Awaitable[Any]) -> None:
+    """The caller of a service that breaks sees an error, a closed connection or nothing; it asks again later."""
+    try:
+        async with asyncio.timeout(5):
+            await call
+    except (AssertionError, TimeoutError, OSError, ValueError, ClientError):
+        return
