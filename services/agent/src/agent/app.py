@@ -22,6 +22,7 @@ from agent.core.limits import Limits
 from agent.core.retrieval.grounding import check_grounding
 from agent.fixed import FixedFlow
 from agent.handlers import LOOP_GROUP, RAG_GROUP, fixed_handlers, loop_handlers, rag_handlers
+from agent.housekeeping import Housekeeping
 from agent.intake import Intake
 from agent.loop.catalogue import Catalogue
 from agent.loop.handing_over import hand_over
@@ -101,11 +102,14 @@ async def main(part: Part, stop: asyncio.Event) -> None:
         )
         api = _build_api(house, consumer, deployment.index)
         relay = Relay(house.settings.database_url, "support", house.producer)
+        background = [relay.run(), worker.run(), serve(api, house.settings.host, house.settings.port, stop)]
+        if part == "fixed":
+            settings = house.settings
+            tidy = Housekeeping(house.pool, house.clock, settings.quiet_ask_after_s, settings.quiet_close_after_s)
+            background.append(tidy.run())
         await consumer.start()
         stack.push_async_callback(consumer.stop)
-        await service.until_stopped(
-            stop, relay.run(), worker.run(), serve(api, house.settings.host, house.settings.port, stop)
-        )
+        await service.until_stopped(stop, *background)
 
 
 async def _build_house(

@@ -26,6 +26,9 @@ class AgentSettings(BaseSettings):
     tokens_per_conversation: int = 150_000
     tool_timeout_s: float = 20.0
     lookup_timeout_s: float = 4.0
+    # Asked once after two quiet hours whether it was solved, closed after a day; the next message opens it again.
+    quiet_ask_after_s: float = 7_200.0
+    quiet_close_after_s: float = 86_400.0
     order_id_pattern: str = r"[0-9]{6,12}"
     model_calls_per_minute: int = 3_000
     # Silence inside a stream for this long counts as a failed call, so that failing over takes seconds.
