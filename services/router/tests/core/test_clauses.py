@@ -2,9 +2,10 @@
 
 import pytest
 
-from router.core.clauses import asks_several_things, split_clauses
+from router.core.clauses import asks_several_things, sensitive_clause, split_clauses
 from router.core.intents import INTENTS
 from router.core.reading import with_evidence
+from router.core.word_rules import with_topic
 
 
 def _sure(intent: str, p: float = 0.8) -> dict[str, float]:
@@ -42,3 +43,24 @@ def test_messages_are_split_where_a_new_wish_may_begin(text: str, count: int) ->
 )
 def test_two_clear_and_different_wishes_make_several(clauses: list[dict[str, float]], several: bool) -> None:
     assert asks_several_things(clauses) is several
+
+
+@pytest.mark.parametrize(
+    ("clauses", "topic"),
+    [
+        ([_sure("refund"), _sure("safety", 0.9)], "safety"),
+        ([_sure("legal", 0.9), _sure("safety", 0.95)], "safety"),
+        ([_sure("refund"), _sure("safety", 0.6)], None),
+        ([_sure("refund", 0.99)], None),
+        ([], None),
+    ],
+)
+def test_one_clearly_sensitive_clause_is_heard(clauses: list[dict[str, float]], topic: str | None) -> None:
+    assert sensitive_clause(clauses) == topic
+
+
+def test_a_sensitive_clause_lifts_its_topic_over_the_threshold_and_no_further() -> None:
+    lifted = with_topic(_sure("refund", 0.9), "safety")
+    assert 0.3 <= lifted["safety"] < 0.5
+    assert max(lifted, key=lambda name: lifted[name]) == "refund"
+    assert with_topic(lifted, None) == lifted

@@ -31,7 +31,7 @@ def test_the_artefact_holds_plain_arrays_only() -> None:
 
 def test_every_intent_is_authored_in_every_language() -> None:
     counts = Counter((row.intent, row.language) for row in load_rows())
-    assert min(counts[intent, language] for intent in INTENTS for language in LANGUAGES) >= 12
+    assert min(counts[intent, language] for intent in INTENTS for language in LANGUAGES) >= 40
 
 
 def test_no_text_is_authored_twice_and_scenarios_keep_to_one_intent() -> None:
@@ -61,10 +61,10 @@ def test_unseen_scenarios_are_read_well_enough() -> None:
     odds = np.exp(vectors[held] @ weights.T + bias)
     texts = [row.text for row, h in zip(rows, held, strict=True) if h]
     scores = score(with_word_rules(texts, odds / odds.sum(axis=1, keepdims=True)), intents[held].tolist())
-    assert scores.accuracy >= 0.55
-    assert scores.sensitive_recall >= 0.75
-    assert scores.sensitive_false_alarms <= 0.10
-    assert scores.ece <= 0.15
+    assert scores.accuracy >= 0.70
+    assert scores.sensitive_recall >= 0.85
+    assert scores.sensitive_false_alarms <= 0.07
+    assert scores.ece <= 0.08
 
 
 def test_calibration_error_sees_a_sure_fool_and_its_floor_shrinks_with_rows() -> None:

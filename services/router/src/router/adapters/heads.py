@@ -30,15 +30,14 @@ class Heads:
 
     def probabilities(self, vectors: Vectors) -> npt.NDArray[np.float64]:
         """Return softmax probabilities of shape (vectors, intents)."""
-        scores = vectors.astype(np.float64) @ self.intent_weights.T.astype(np.float64) + self.intent_bias
+        scores = (vectors @ self.intent_weights.T + self.intent_bias).astype(np.float64)
         scores -= scores.max(axis=1, keepdims=True)
         odds = np.exp(scores)
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
     def sentiment(self, vectors: Vectors) -> npt.NDArray[np.float64]:
         """Return sentiment from −1 to 1, one number a vector."""
-        raw = vectors.astype(np.float64) @ self.sentiment_weights.astype(np.float64) + self.sentiment_bias
-        return np.asarray(np.tanh(raw))
+        return np.asarray(np.tanh((vectors @ self.sentiment_weights).astype(np.float64) + self.sentiment_bias))
 
 
 def read_card(folder: Path = MODEL_DIR) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from router.adapters.encoders import CachedEncoder, Encoder, HashEncoder, best_encoder
 from router.adapters.heads import MODEL_DIR, Heads, WrongEncoder, load_heads
 from router.adapters.languages import LanguageDetector
-from router.core.clauses import asks_several_things, split_clauses
+from router.core.clauses import asks_several_things, sensitive_clause, split_clauses
 from router.core.intents import INTENTS
 from router.core.reading import Asked, Reading
-from router.core.word_rules import apply_word_rules
+from router.core.word_rules import apply_word_rules, with_topic
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 # "4417028" or "the blue one" says something only after what was asked before.
@@ -23,7 +23,7 @@ _BARE_WORDS = 3
 
 @dataclass(frozen=True)
 class LocalReader:
-    """Reads messages in batches, synchronously: about 1 ms of CPU each in a batch, 3 ms alone."""
+    """Reads messages in batches, synchronously: under 2 ms of CPU each in a batch, about 4 alone."""
 
     encoder: Encoder
     heads: Heads
@@ -38,13 +38,13 @@ class LocalReader:
         sentiments = self.heads.sentiment(vectors[: len(asked)])
         readings, start = [], len(asked)
         for index, (one, parts) in enumerate(zip(asked, clauses, strict=True)):
-            own = probabilities[start : start + len(parts)]
+            own = [_named(row) for row in probabilities[start : start + len(parts)]]
             start += len(parts)
             reading = Reading(
-                probabilities=_named(probabilities[index]),
+                probabilities=with_topic(_named(probabilities[index]), sensitive_clause(own)),
                 language=self.languages.language_of(one),
                 sentiment=round(float(sentiments[index]), 3),
-                multi_intent=asks_several_things([_named(row) for row in own]),
+                multi_intent=asks_several_things(own),
             )
             readings.append(apply_word_rules(one.text, reading))
         return readings

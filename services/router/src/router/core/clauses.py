@@ -4,13 +4,16 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from router.core.intents import FAMILIES, INTENTS, NO_WISH
+from router.core.intents import FAMILIES, INTENTS, NO_WISH, SENSITIVE
 
 # A clause is worth its own look only with enough words to carry a wish; more than four make a story, not a list.
 _MIN_WORDS = 3
 _MAX_CLAUSES = 4
 # Both clauses must be clear by themselves: two half-guesses are one unclear message.
 _CLEAR = 0.60
+# A threat or an injury in one sentence of a long message drowns in the rest; alone it must be clearer than the 0.3 that
+# a whole message needs, since a sentence without its neighbours is easier to misread.
+_CLEARLY_SENSITIVE = 0.85
 _BREAK = re.compile(
     r"[.!?;\n]+\s+|[!?;\n]+|,?\s+(?:"
     r"and also|also,?|plus,|besides,?|and (?:can|could|when|how|what|please)(?=\s)|"
@@ -37,6 +40,12 @@ def asks_several_things(clauses: Sequence[Mapping[str, float]]) -> bool:
         if intent not in NO_WISH and probabilities.get(intent, 0.0) >= _CLEAR:
             wishes.append(intent)
     return any(first != second and not _one_matter(first, second) for first, second in combinations(wishes, 2))
+
+
+def sensitive_clause(clauses: Sequence[Mapping[str, float]]) -> str | None:
+    """Return the sensitive topic that some clause is clearly about, the likeliest first, or nothing."""
+    found = max(((p.get(topic, 0.0), topic) for p in clauses for topic in SENSITIVE), default=(0.0, ""))
+    return found[1] if found[0] >= _CLEARLY_SENSITIVE else None
 
 
 def _one_matter(first: str, second: str) -> bool:

@@ -13,6 +13,15 @@ _PERSON_AT_LEAST = 0.90
 _TOPIC_AT_LEAST = 0.80
 
 
+# One clear sentence of several: enough to pass the threshold of 0.3, not enough to outvote the rest of the message.
+_CLAUSE_AT_LEAST = 0.45
+
+
+def with_topic(probabilities: dict[str, float], topic: str | None) -> dict[str, float]:
+    """Return the probabilities with a sensitive topic raised that one clause is clearly about."""
+    return with_evidence(probabilities, topic, _CLAUSE_AT_LEAST) if topic else probabilities
+
+
 def apply_word_rules(text: str, reading: Reading) -> Reading:
     """Return the reading with what the words of ``text`` add to it."""
     asked, topics = asks_for_person(text), sensitive_words(text)

@@ -12,8 +12,10 @@ def fold(text: str) -> str:
     """Return ``text`` in lower case without accents, curly quotes or runs of white space; ß becomes ss."""
     if len(text) > _HEAD_CHARS + _TAIL_CHARS:
         text = f"{text[:_HEAD_CHARS]} {text[-_TAIL_CHARS:]}"
-    plain = unicodedata.normalize("NFKD", text.casefold().replace("’", "'").replace("`", "'"))
-    return _SPACES.sub(" ", "".join(c for c in plain if not unicodedata.combining(c))).strip()
+    plain = text.casefold().replace("’", "'").replace("`", "'")
+    if not plain.isascii():
+        plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
+    return _SPACES.sub(" ", plain).strip()
 
 
 def any_of(block: str) -> str:
