@@ -197,6 +197,7 @@ ENGLISH = Source(
         r"red light",
     ),
     failed=(
+        r"(?:provider|processor|bank|gateway) (?:\w+ ){0,3}(?:refused|rejected|declined|returned)",
         r"(?:rejected|refused|returned|declined|bounced|sent back|blocked) by (?:the|your) bank",
         r"bank (?:\w+ )?(?:rejected|refused|returned|declined|blocked|sent .. back)",
         r"(?:got|is|was) stuck",
@@ -296,6 +297,13 @@ ENGLISH = Source(
         r"unclear (?:whether|if)",
     ),
     infinitive=(),
+    happened=(
+        r"(?:has|have) (?:now |already )?been",
+        r"were",
+        r"was",
+        r"(?:i|we) have",
+    ),
+    at_account=(r"(?:in|to|into|on|from|inside|under) (?:your|the) (?:customer )?(?:account|profile)",),
     perfect=(
         r"(?:i|we) have (?:just |already |now |gone ahead and |also |since |successfully )*\w+(?:ed|en|t|d|ut|one|ade|ack)",
         r"(?:has|have) (?:just |already |now )*(?:been|gone)",
@@ -339,6 +347,8 @@ ENGLISH = Source(
         r"(?:looked|checked|found|seen|read|understood|noted|received|asked|explained|reviewed|thought|heard|tried|missed|learned|been|taken a|got your|listed|gathered|noticed|compared|attached the|given you all|mentioned|written down|searched|verified|answered|described|had|opened (?:for|on|at)|put together|linked|identified|located|pulled up|double-checked|included|summari[sz]ed|shown|told|helped|said|stated|collected|considered|happened|needed|wanted|hoped|decided to|made a note|made sense|made sure|kept|met|made it clear|made clear|agreed|apologi[sz]ed|set aside time|appreciated|enjoyed|loved|run (?:in|since|for)|been|expanded|moved (?:to|our)|grown|won|based|closed for|existed|confirmed your|let)",
     ),
     whole=(
+        r"(?:all|both) (?:the |your )?(?:two|three|four|five|\d+) (?:items|products|articles|things)",
+        r"both (?:items|products|articles)",
         r"everything you(?: have)? (?:bought|ordered|paid)",
         r"(?:whole|entire|complete|full) (?:order|purchase|ordx|basket)",
         r"(?:order|purchase|ordx) .. (?:in full|in its entirety|completely|entirely|fully)",

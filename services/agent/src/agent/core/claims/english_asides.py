@@ -62,6 +62,9 @@ ENGLISH_ASIDES = Asides(
         r"before i can",
     ),
     invitation=(
+        r"want me to",
+        r"just say",
+        r"tell me if",
         r"if you",
         r"would you",
         r"shall i",

@@ -58,6 +58,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:issu\w+|process\w+|complet\w+|made|sent|put|pushed|executed|confirmed|approv\w+|declin\w+|reject\w+|initiat\w+|trigger\w+|start\w+|submitted|requested|arrang\w+|granted|authori[sz]ed|turned down|finali[sz]ed|actioned|grant|signed off) .. refunds?",
     ),
     "cancel": (
+        r"order .. gone .. system",
+        r"(?:order|purchase) is gone",
         r"(?:order|purchase) is (?:no more|gone|dead)",
         r"(?:voided|stopped|scrapped|withdrew|killed|axed|halted) (?:it|that|both|them)",
         r"no longer have an? (?:open |active )?order",

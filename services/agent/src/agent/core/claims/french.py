@@ -175,6 +175,7 @@ FRENCH = Source(
         r"défavorable",
     ),
     failed=(
+        r"(?:prestataire|banque) (?:\w+ ){0,4}(?:refus|rejet)\w+",
         r"(?:rejeté|refusé|renvoyé|retourné)\w* par (?:la|votre) banque",
         r"banque (?:nous )?a (?:\w+ )?(?:rejet|refus|renvoy|retourn)\w+",
         r"heurt\w+ à",
@@ -280,6 +281,11 @@ FRENCH = Source(
         r"pas (?:sûr|clair) si",
     ),
     infinitive=(),
+    happened=(
+        r"(?:a|ont) été",
+        r"(?:ai|avons)",
+    ),
+    at_account=(r"(?:dans|sur|depuis|à) (?:votre|ton|le) (?:compte|profil|espace)",),
     perfect=(
         r"(?:ai|avons|a|ont) (?:\w+ ){0,3}\w+(?:é|ée|és|ées|i|is|it|u|ue|us|ert|erte|ait)",
         r"(?:vient|viens|venons|viennent) de",
@@ -310,6 +316,7 @@ FRENCH = Source(
         r"(?:regardé|vérifié|trouvé|vu|lu|compris|noté|reçu|demandé|expliqué|consulté|cherché|pris|entendu|essayé|remarqué|constaté|examiné|été|eu|parlé|pensé|appris|relu|identifié|localisé|indiqué|dit|précisé|joint|mentionné|réfléchi|bien|interrogé|écouté|répondu|ouvert|élargi|rassemblé|étudié|retrouvé|parcouru|comparé|déménagé|grandi|senti|voulu|pu|cru|repéré|listé|tenu|choisi|gagné)",
     ),
     whole=(
+        r"(?:les|des) (?:deux|trois|quatre|cinq|\d+) (?:articles|produits)",
         r"(?:toute|entière|intégralité de|totalité de|ensemble de) (?:la |votre |ta )?(?:commande|achat)",
         r"commande (?:ordx )?(?:entière|complète|intégrale)",
         r"(?:commande|ordx|achat) .. (?:intégralement|totalement|en totalité|entièrement|complètement|dans son intégralité|en intégralité)",

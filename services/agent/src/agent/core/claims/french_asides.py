@@ -58,6 +58,8 @@ FRENCH_ASIDES = Asides(
         r"on peut",
     ),
     invitation=(
+        r"si (?:cela|ça|besoin)",
+        r"dites-moi",
         r"si (?:vous|tu)",
         r"voulez",
         r"souhaitez",
@@ -97,7 +99,7 @@ FRENCH_ASIDES = Asides(
     ),
     generic=(
         r"(?:plus de|moins de|au-dessus de|au-delà de|supérieure?s? à|inférieure?s? à|à partir de) amtx",
-        r"(?:les|nos|des|ces|toutes les|tous les) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous))",
+        r"(?:les|nos|des|ces|toutes les|tous les) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous)| de (?:votre|ta|la|cette))",
     ),
     rule=(
         r"certaines banques",

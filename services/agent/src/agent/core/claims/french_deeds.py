@@ -43,6 +43,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:fait|effectué|émis|envoyé|traité|validé|approuvé|refusé|rejeté|accordé|lancé|exécuté|initié|confirmé|enregistré|demandé|procédé|procédons|déclenché|ordonné|autorisé|réalisé|traitons|lançons|effectuons|passé|recevrez|recevoir|obtenu|finalisé|programmé|enclenché|accepté|bouclé) .. remboursement",
     ),
     "cancel": (
+        r"disparu de .. système",
         r"commande .. (?:reste|demeure) (?:active|valable|en place|ouverte)",
         r"(?:achat|commande) .. sans effet",
         r"rien ne (?:partira|part)",
@@ -189,6 +190,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"(?:transporteur|livreur|coursier|la poste|chronopost|colissimo) .. (?:a|transporte|achemine|apporte|dans son camion)",
     ),
     "delivered": (
+        r"(?:vous|te) (?:a|ont) été (?:remise?s?|livrée?s?|distribuée?s?|apportée?s?)",
+        r"remise? en main",
         r"atteint sa destination",
         r"arrivé\w* à destination",
         r"(?:arrivera|sera livrée?)",

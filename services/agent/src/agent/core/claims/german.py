@@ -150,6 +150,7 @@ GERMAN = Source(
     ),
     not_yet=(r"noch", r"bisher", r"bislang", r"derzeit", r"momentan"),
     declined=(
+        r"gegen .. entschieden",
         r"veto",
         r"abgelehnt",
         r"verweigert",
@@ -169,6 +170,7 @@ GERMAN = Source(
         r"nicht stattgegeben",
     ),
     failed=(
+        r"(?:zahlungsdienst\w*|anbieter|bank) (?:\w+ ){0,5}(?:abgelehnt|verweigert|zurückgewiesen)",
         r"von (?:der|ihrer) bank .. (?:abgelehnt|zurückgewiesen|zurückgeschickt)",
         r"bank .. (?:abgelehnt|zurückgewiesen|verweigert)",
         r"ging nicht durch",
@@ -208,6 +210,7 @@ GERMAN = Source(
         r"bei (?:ihrer|deiner) bank",
     ),
     pending=(
+        r"in der stornierung",
         r"versuch\w*",
         r"(?:zahlungs\w+|anbieter|system|bank) .. (?:muss|noch)",
         r"gerade(?! (?:habe|haben|hat|wurde|erst))",
@@ -286,6 +289,13 @@ GERMAN = Source(
         r"nicht (?:sicher|klar)",
     ),
     infinitive=(r"(?:\w+ ){0,8}(?:zu \w+e?n|\w+zu\w+en)$",),
+    happened=(
+        r"wurden?",
+        r"worden",
+        r"(?:habe|haben) (?:ich|wir)",
+        r"(?:ich|wir) (?:habe|haben)",
+    ),
+    at_account=(r"(?:in|im|auf|aus|über) (?:ihrem|deinem|ihr|dein|das|dem)? ?(?:kundenkonto|konto|profil)",),
     perfect=(
         r"(?:habe|haben|hat|hab) .. \w+",
         r"(?:wurde|wurden|worden)",
@@ -317,6 +327,7 @@ GERMAN = Source(
         r"(?:gesehen|nachgesehen|geprüft|überprüft|gefunden|gelesen|verstanden|notiert|bekommen|erhalten|gefragt|nachgefragt|erklärt|geschaut|nachgeschaut|angeschaut|angesehen|durchgelesen|gehört|bemerkt|festgestellt|vermerkt|gesucht|versucht|gedacht|erkannt|genommen|gesagt|erwähnt|gelernt|besprochen|verglichen|gewesen|gehabt|recherchiert|verifiziert|identifiziert|eingesehen|geöffnet|aufgerufen|zusammengestellt|beschrieben|beantwortet|geantwortet|mitgeteilt|durchgesehen|gegeben|erweitert|überlegt|herausgefunden|aufgelistet|analysiert|nachgelesen|gemerkt|erfahren|verpasst|gemeint|gehofft|gewachsen|verlegt|begrüßt|genannt|übersehen|umgezogen|bedauert|vergessen|unterhalten)",
     ),
     whole=(
+        r"(?:alle|beide)(?: (?:zwei|drei|vier|\d+))? (?:artikel|produkte|positionen|teile)",
         r"alles,? was (?:\w+ ){0,5}(?:bestellt|gekauft|bezahlt|gezahlt)\w*",
         r"(?:ganze|gesamte|komplette|vollständige)\w* (?:bestellung|auftrag|order|einkauf|kauf)",
         r"(?:bestellung|auftrag|ordx) .. (?:vollständig|komplett|in voller höhe|ganz|restlos|zur gänze|gänzlich|in gänze)",

@@ -51,6 +51,9 @@ GERMAN_ASIDES = Asides(
         r"lieber",
     ),
     invitation=(
+        r"(?:wenn|falls) (?:sie|du|ihnen|dir)",
+        r"auf wunsch",
+        r"sagen sie",
         r"wenn (?:sie|du) .. (?:möchten|möchtest|wollen|willst)",
         r"möchten sie",
         r"soll ich",
@@ -100,7 +103,7 @@ GERMAN_ASIDES = Asides(
     generic=(
         r"(?<=en\s)(?:über|unter|ab) amtx",
         r"(?:mehr als|weniger als) amtx",
-        r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
+        r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen)(?! (?:ihrer|deiner|dieser|der|aus)) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
     ),
     rule=(
         r"(?:geht|möglich) nur",
@@ -109,7 +112,7 @@ GERMAN_ASIDES = Asides(
         r"kunden (?:bekommen|erhalten|können|haben)",
         r"würde\w*",
         r"gäbe",
-        r"wären?(?! (?:erledigt|geschafft))",
+        r"wären?(?! (?:erledigt|geschafft|alles))",
         r"immer(?! noch)(?<!noch\simmer)",
         r"automatisch",
         r"normalerweise",

@@ -48,6 +48,9 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:veranlasst|veranlasse\w*|durchgeführt|angestoßen|eingeleitet|ausgelöst|genehmigt|abgelehnt|bestätigt|ausgeführt|gebucht|freigegeben|verarbeitet|verbucht|leite\w*|stoße\w*|bearbeite\w*|beantragt|bewilligt|erhalten|bekommen) .. (?:erstattung|rückerstattung|rückzahlung|gutschrift|rückbuchung|rücküberweisung)",
     ),
     "cancel": (
+        r"aus .. system verschwunden",
+        r"verschwunden aus .. system",
+        r"in der stornierung",
         r"stopp .. (?:bestellung|auftrag)",
         r"(?:bestellung|auftrag) .. (?:bleibt|besteht)",
         r"storno(?:wunsch|anfrage|antrag)",

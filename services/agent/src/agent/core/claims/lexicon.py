@@ -73,6 +73,8 @@ class Source:
     will: Words
     future: Words
     perfect: Words
+    happened: Words
+    at_account: Words
     uncertain: Words
     infinitive: Words
     sorted_out: Words

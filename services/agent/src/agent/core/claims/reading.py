@@ -162,7 +162,7 @@ def _claims_nothing(index: int, sentence: _Sentence) -> bool:
 
 def _is_general(clause: str, lexicon: Lexicon) -> bool:
     """Rules for everybody: "refunds are made to the card", "cancelled orders are always refunded"."""
-    if lexicon.has("generic", clause) and not lexicon.has("perfect", clause):
+    if lexicon.has("generic", clause) and not lexicon.has("happened", clause):
         return True
     return lexicon.has("rule", clause) and not re.search(r"(?:amtx|ordx|refx)\d", clause)
 
@@ -171,7 +171,7 @@ def _hangs_on_another(index: int, sentence: _Sentence) -> bool:
     """Whether a clause beside this one turns it into an offer or a supposition."""
     clause, lexicon = sentence.clauses[index], sentence.lexicon
     earlier = sentence.clauses[:index]
-    if any(lexicon.has("offer", c) or lexicon.has("condition", c) for c in earlier):
+    if any(lexicon.has("invitation", c) or lexicon.has("condition", c) for c in earlier):
         return True
     if (index == 1 and _opens_inverted(0, sentence)) or sentence.near(index, "condition"):
         return True

@@ -91,7 +91,7 @@ SPANISH = Source(
         r"ni",
     ),
     cannot=(
-        r"no (?:puedo|podemos|puede|pueden|es posible|me es posible|nos es posible|está permitido|se puede|se pueden|podré|podremos|cabe|ha sido posible|se admite\w*|somos capaces|tengo forma|hay forma|hay manera)(?! ver)",
+        r"no (?:puedo|podemos|puede|pueden|es posible|me es posible|nos es posible|está permitido|se puede|se pueden|podré|podremos|cabe|se admite\w*|somos capaces|tengo forma|hay forma|hay manera)(?! ver)",
         r"imposible",
         r"ya no (?:es posible|se puede|podemos|puedo)",
         r"demasiado tarde",
@@ -178,6 +178,7 @@ SPANISH = Source(
         r"no ha dado (?:el|su) \w+",
     ),
     failed=(
+        r"(?:pasarela|proveedor|banco) (?:\w+ ){0,4}(?:rechaz|deneg)\w+",
         r"(?:rechazad|devuelt|denegad)\w+ por (?:el|tu|su) banco",
         r"banco (?:\w+ )?(?:ha )?(?:rechaz|deneg)\w+",
         r"no salió adelante",
@@ -200,7 +201,7 @@ SPANISH = Source(
         r"(?:está|están) (?:ya )?en (?:tu|su) (?:banco|cuenta)",
         r"(?:tu|su|el) banco (?:te |le )?(?:lo |la )?(?:ha |han )?(?:abon|ingres|apunt|confirm|acept|recib|registr)\w+",
         r"por (?:tu|su) banco",
-        r"(?:llegad[oa]|llegó|llegaron|entrad[oa]|entró|aparecid[oa]|recibid[oa]|reflejad[oa]) (?:ya )?.. (?:banco|cuenta|extracto|tarjeta)",
+        r"(?:llegad[oa]|llegó|llegaron|entrad[oa]|entró|aparecid[oa]|recibid[oa]|reflejad[oa]) .. (?:banco|cuenta|extracto|tarjeta)",
         r"(?:tu|su|el) banco (?:\w+ ){0,2}(?:ha|tiene|recibió|recibido|confirmó|abonó|apuntó|registró|contabilizó|sabe|acepta)",
         rf"(?:{MONEY}|reembolso|devolución) (?:\w+ ){{0,3}}(?:ha llegado|han llegado|llegó|llegaron|está (?:ya )?(?:en|disponible en) (?:tu|su) (?:banco|cuenta|tarjeta))",
         r"(?:figura|aparece|consta|se ve|está apuntado|está|reflejado) (?:ya )?en (?:tu|su) (?:banco|cuenta bancaria|extracto)",
@@ -268,6 +269,13 @@ SPANISH = Source(
         r"no puedo decir (?:\w+ )?si",
     ),
     infinitive=(),
+    happened=(
+        r"(?:han|ha) sido",
+        r"fue(?:ron)?",
+        r"se (?:han|ha)",
+        r"(?:he|hemos)",
+    ),
+    at_account=(r"(?:en|a|desde) (?:tu|su|la) (?:cuenta|perfil)",),
     perfect=(
         r"(?:he|hemos|ha|han) (?:\w+ )?\w+(?:ado|ido|to|cho)",
         r"acab(?:amos|o|a|an) de",
@@ -300,6 +308,8 @@ SPANISH = Source(
         r"(?:visto|mirado|comprobado|revisado|leído|entendido|encontrado|recibido|preguntado|explicado|consultado|buscado|verificado|dicho|tenido|hablado|notado|localizado|sido|estado|podido|tomado|escuchado|intentado|comentado|apuntado|anotado|visitado|adjuntado|querido|oído|indicado|mencionado|aprendido|pensado|comprendido|detectado|ampliado|abierto|reunido|repasado|llegado|respondido|contestado|confundido|equivocado|sentido|notado|identificado|listado|echado|hecho todo|crecido|ganado|mudado|contado)",
     ),
     whole=(
+        r"los (?:dos|tres|cuatro|cinco|\d+) (?:artículos|productos)",
+        r"ambos (?:artículos|productos)",
         r"(?:pedido|compra|orden) (?:ordx )?(?:complet[oa]|enter[oa]|íntegr[oa]|entero)",
         r"(?:pedido|compra|ordx) .. (?:complet[oa]|por completo|íntegramente|en su totalidad|enter[oa]|totalmente)",
         r"tod[oa] (?:el|la|tu|su) (?:pedido|compra|orden)",

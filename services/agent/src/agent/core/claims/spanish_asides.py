@@ -48,6 +48,8 @@ SPANISH_ASIDES = Asides(
         r"antes de (?:poder|hacer|que (?:pueda|podamos))",
     ),
     invitation=(
+        r"si (?:te|le|lo|me|nos|necesitas|necesita)",
+        r"dime si",
         r"si (?:quieres|quiere|lo deseas|lo desea|prefieres|prefiere)",
         r"quieres",
         r"desea",
@@ -117,7 +119,7 @@ SPANISH_ASIDES = Asides(
         r"que (?:has|habías|ha|había|hayas) .. \w+(?:ado|ido)(?! (?:a|de))",
         r"(?:has|habías) (?:cancelado|cambiado|pedido|comprado|pagado|devuelto|enviado|anulado|llamado)",
         r"(?:comentaste|comentó|dijiste|dijo|mencionaste|mencionó|contaste|escribiste|preguntaste|comentabas|decías)",
-        r"(?:quieres|quiere|querías|quería|deseas|desea|pides|pide|pediste|pidió|solicitas|solicita|solicitabas|preguntas|pregunta|preguntabas|mencionas|menciona|comentas|comenta|dices|dice|necesitas|necesita|esperas|(?<!te\s)(?<!le\s)espera|esperabas|esperaba|te gustaría|le gustaría|buscas|has pedido|ha pedido|has solicitado|ha solicitado|te refieres|se refiere|has preguntado|ha preguntado|intentas|pretendes)(?! (?:la|una) (?:decisión|aprobación|autorización|confirmación|firma|visto))",
+        r"(?:quieres|quiere|querías|quería|deseas|desea|pides|pide|pediste|pidió|solicitas|solicita|solicitabas|preguntas|pregunta|preguntabas|mencionas|menciona|comentas|comenta|dices|dice|necesitas|necesita|esperas|esperabas|esperaba|te gustaría|le gustaría|buscas|has pedido|(?<!le\s)ha pedido|has solicitado|ha solicitado|te refieres|se refiere|has preguntado|ha preguntado|intentas|pretendes)(?! (?:la|una) (?:decisión|aprobación|autorización|confirmación|firma|visto))",
         r"(?:tu|su) (?:pregunta|consulta|mensaje|solicitud|petición|duda|interés) (?:sobre|de|por|acerca|para|en)",
         r"(?:dudas?|preguntas?|información|más|detalles|ayuda) (?:sobre|acerca de|con)",
         r"(?:entiendo|comprendo|veo|leo|entendemos|comprendemos) que (?:quier|dese|pid|te gust|le gust|neces|esper|busc|prefier|solicit)\w+",
@@ -131,6 +133,7 @@ SPANISH_ASIDES = Asides(
         r"^(?:envía|envíe|envíanos|envíenos|indica|indique|elige|elija|entra|entre|pulsa|haz|haga|manda|mande|escribe|escriba|llama|llame|consulta|consulte|visita|visite|empaqueta|conserva|guarda|guarde|adjunta|adjunte|confirma|confirme|cuéntanos|abre|abra|prueba|pruebe|comparte|asegúrate|asegúrese|recuerda|recuerde)",
     ),
     condition=(
+        r"no hayan? \w+",
         r"si",
         r"en caso de",
         r"siempre que",

@@ -21,6 +21,7 @@ _HAVE = r"(?:he|hemos|ha|han|habíamos|había|hayamos|haya|sido)"
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:pud\w+|podido|consegu\w+|logr\w+) .. (?:reembolsar|devolver|abonar|ingresar)\w*",
         rf"(?:vuelto|regresado|devuelto) .. {MONEY}",
         r"cargaron de vuelta",
         r"cobro de más .. \w+",
@@ -53,6 +54,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:hech[oa]|hicimos|hice|realizad\w+|realizamos|emitid\w+|emitimos|enviad\w+|tramitad\w+|tramitando|tramitamos|procesad\w+|procesando|procesamos|cursad\w+|cursamos|aprobad\w+|aprobaron|rechazad\w+|denegad\w+|ejecutad\w+|efectuad\w+|ordenad\w+|lanzad\w+|pagarte|pagarle|pagad\w+|completad\w+|iniciad\w+|autorizad\w+|solicitad\w+|pedid[oa]|gestionad\w+|gestionando|concedid\w+|recibir\w+|dad[oa] salida) .. (?:reembolso|devolución|abono|reintegro)(?! (?:de el )?(?:paquete|artículo))",
     ),
     "cancel": (
+        r"desaparecido de .. sistema",
         r"par(?:e|en|ar) .. (?:pedido|envío|compra)",
         r"pedido .. (?:en pie|sigue activo|se mantiene)",
         r"cancel(?:ad[oa]s?|é|amos|aremos|aré|ó|o|aron|ando|ar(?:lo|la|los|te|le)|arán?|a)",
@@ -196,7 +198,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"en ruta",
         r"en reparto",
         r"en manos de .. \w+",
-        r"(?:lo|la) (?:lleva|tiene|trae|transporta) (?:ya )?.. \w+",
+        r"(?:lo|la) (?:lleva|tiene|trae|transporta) .. \w+",
         r"entregad[oa] a .. (?:transport|mensaj|correos|agencia)\w*",
         r"viaj\w+",
         r"de viaje",

@@ -92,6 +92,8 @@ def _settle(clause: str, found: Found, lexicon: Lexicon) -> Found:
         kept.pop("account_change", None)
     if "account_change" in kept and "address_change" in kept:
         del kept["address_change" if _is_account(clause, lexicon) else "account_change"]
+    if "account_change" in kept and _is_place(clause, lexicon):
+        del kept["account_change"]
     if "account_change" in kept and re.search(r"amtx\d", clause):
         # "24.00 to your account" moves money, no account data
         del kept["account_change"]
@@ -105,6 +107,12 @@ def _settle(clause: str, found: Found, lexicon: Lexicon) -> Found:
     ):
         del kept["cancel"]
     return kept
+
+
+def _is_place(clause: str, lexicon: Lexicon) -> bool:
+    """ "The label waits in your account": the account is where, not what."""
+    rest = lexicon.one["at_account"].sub(" ", clause)
+    return rest != clause and not any(p["account_change"].search(rest) for p in (lexicon.strong, lexicon.weak))
 
 
 def _overlap(one: re.Match[str], other: re.Match[str]) -> bool:
