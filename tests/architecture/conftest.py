@@ -22,6 +22,7 @@ _CLEAN = {
     ),
     "sandbox/src/sandbox/app.py": '"""Sandbox."""\n\nfrom common.clock import SystemClock\n',
     "deploy/k8s/gateway/overlays/production/config.yaml": "# no sandbox here\nPROFILE: prod\n",
+    "libs/common/pyproject.toml": '[project]\ndependencies = ["aiokafka>=0.14", "till-common"]\n',
     "requirements.lock": "aiokafka==0.14.0 \\\n    --hash=sha256:00\n",
 }
 

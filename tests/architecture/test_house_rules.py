@@ -22,6 +22,7 @@ RULES: tuple[Rule, ...] = (
     sizes.modules_say_what_they_are,
     places.production_names_no_development_power,
     places.locks_name_no_place,
+    places.locks_hold_every_dependency,
 )
 CORE = "services/gateway/src/gateway/core/planted.py"
 HANDLERS = "services/gateway/src/gateway/planted.py"
@@ -46,6 +47,7 @@ PLANTED: tuple[tuple[Rule, str, str], ...] = (
     (purity.cores_are_pure, CORE, "import uuid\n\nx = uuid.uuid4()\n"),
     (purity.cores_are_pure, CORE, "from common.ids import new_id\n"),
     (purity.cores_are_pure, CORE, "x = open('f')\n"),
+    (purity.cores_are_pure, CORE, "import io\n\nx = io.open('f')\n"),
     (purity.cores_are_pure, CORE, "import asyncpg\n"),
     (purity.cores_are_pure, CORE, "from gateway.adapters import store\n"),
     (purity.cores_are_pure, CORE, "from ..adapters import store\n"),
@@ -60,6 +62,8 @@ PLANTED: tuple[tuple[Rule, str, str], ...] = (
     (places.production_names_no_development_power, "deploy/k8s/x.yaml", "name: CRASH_POINT\n"),
     (places.locks_name_no_place, "requirements.lock", "--index-url https://packages.example/simple\n"),
     (places.locks_name_no_place, "requirements.lock", "-e ./stack\n"),
+    (places.locks_hold_every_dependency, "requirements.lock", "redis==8.1.0\n"),
+    (places.locks_hold_every_dependency, "requirements.lock", "aiokafka==0.13.0\n"),
 )
 
 

@@ -8,7 +8,7 @@ from stack.house.source import Source, dotted, imports, sources
 
 # Standard modules that reach outside the function's arguments.
 _IMPURE_MODULES = frozenset(
-    "asyncio concurrent ftplib http io logging multiprocessing os random secrets select shutil signal smtplib socket "
+    "asyncio concurrent ftplib http logging multiprocessing os random secrets select shutil signal smtplib socket "
     "sqlite3 ssl subprocess sys tempfile threading time urllib.request".split()
 )
 _VALUE_MODULES = (
@@ -69,6 +69,8 @@ def _nodes(source: Source) -> list[str]:
 
 def _is_impure(called: str) -> bool:
     *owner, name = called.split(".")
+    if called == "io.open":  # the rest of io is text in memory
+        return True
     if not owner:
         return name in _IMPURE_CALLS
     return name in _IMPURE_ATTRIBUTES and owner[-1] in _CLOCKS
