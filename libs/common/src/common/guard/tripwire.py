@@ -1,6 +1,7 @@
 """A small trained classifier over sentence windows: hashed n-grams, one weight each, numpy only, no pickle."""
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from common.guard.windows import Window, windows
 ARTEFACT = Path(__file__).parent / "tripwire.npz"
 _WORD = re.compile(r"\w+")
 _FORMAT = 1
+# The best of ten windows of a harmless text scores higher than a single one; without this, long honest mails trip.
+_LUCK = 0.3
 
 Floats = NDArray[np.float64]
 
@@ -32,8 +35,9 @@ class Tripwire:
         return self.score(folded) >= (self.hidden_threshold if hidden else self.threshold)
 
     def score(self, folded: str) -> float:
-        """The highest log-odds of any window."""
-        return float(self.window_scores(folded, windows(folded)).max())
+        """The highest log-odds of any window, less what chance alone gives the best of many."""
+        scores = self.window_scores(folded, windows(folded))
+        return float(scores.max()) - _LUCK * math.log(len(scores))
 
     def window_scores(self, folded: str, spans: list[Window]) -> Floats:
         """Log-odds of each span. Sums of weights are taken once for the text and differenced for each window."""
