@@ -8,11 +8,10 @@ from stack.house.source import Source, dotted, imports, sources
 # Programs beside the product: nothing that runs in production may lean on them.
 _BESIDE = ("sandbox", "stack", "evals", "tests")
 _MAY_READ_ENVIRONMENT = ("settings", "app", "__main__")
-# The kernel's own four doors to the environment, each named with its reason.
+# The kernel's own doors to the environment, each named with its reason.
 _KERNEL_DOORS = {
     ("common", "telemetry"),  # OpenTelemetry's own standard variables
     ("common", "crash"),  # development only: arms crash points
-    ("common", "migrate"),  # a command of its own
     ("common", "settings"),
 }
 
@@ -61,7 +60,7 @@ def _subscriptions(source: Source) -> list[ast.Call]:
 
 
 def only_settings_read_the_environment(root: Path) -> list[str]:
-    """`os.environ` belongs to settings.py, app.py and __main__.py, so that a service's knobs stand in one place."""
+    """`os.environ` belongs to settings.py, app.py and commands, so that a service's knobs stand in one place."""
     return [
         f"{source.at(node)}: reads the environment"
         for source in sources(root)
@@ -73,4 +72,6 @@ def only_settings_read_the_environment(root: Path) -> list[str]:
 
 
 def _may_read(source: Source) -> bool:
-    return source.parts[-1] in _MAY_READ_ENVIRONMENT or source.parts in _KERNEL_DOORS
+    # A command (`python -m toolgateway.switch`) is a composition root of its own.
+    is_command = 'if __name__ == "__main__":' in source.text
+    return is_command or source.parts[-1] in _MAY_READ_ENVIRONMENT or source.parts in _KERNEL_DOORS
