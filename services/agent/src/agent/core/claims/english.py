@@ -40,7 +40,7 @@ ENGLISH = Source(
         r"which is why",
         r"yet(?= (?:the|your|we|i)\b)",
         r"since(?= (?:your|it|the|we|i)\b)",
-        r"as(?= (?:your|it|the) (?:order|parcel|has|is|had)\b)",
+        r"(?<!long\s)as(?= (?:your|it|the) (?:order|parcel|has|is|had)\b)",
     ),
     stopwords=frozenset(
         "the your you we i is are has have been was to of and for it will our on in with that this not can a".split()

@@ -23,9 +23,9 @@ ENGLISH_ASIDES = Asides(
         r"no time at all",
         r"in no time",
         r"not at all",
-        r"you asked for",
-        r"you requested",
-        r"you wanted",
+        r"(?<=[a-z]\s)you asked for",
+        r"(?<=[a-z]\s)you requested",
+        r"(?<=[a-z]\s)you wanted",
         r"as you (?:asked|wished|requested|wanted)",
         r"no charge",
         r"at no (?:extra )?cost",
@@ -157,7 +157,7 @@ ENGLISH_ASIDES = Asides(
         r"before (?:i|we) (?:can|could|may|change|cancel|refund|do|issue|make|start|touch)",
     ),
     instruction=(
-        r"(?:please|kindly) (?!note|be|find|rest|expect|see|use|print|stick|download|check|look)",
+        r"(?:please|kindly)(?! (?:note|be|find|rest|expect|see|use|print|stick|download|check|look))",
         r"^(?:please )?(?:send|tell|choose|pick|give|open|click|go|log|sign|enter|visit|reply|write|contact|call|ask|pack|bring|keep|take a|try|make sure|provide|share|confirm|note that you can)",
     ),
     condition=(

@@ -11,7 +11,7 @@ _CHANGED = (
 )
 PERSON = (
     r"(?:employée?s?|collègues?|conseill(?:er|ère|ers|ères)|équipes?|spécialistes?|personne|humain\w*|agent\w*|service|département|superviseu[rs]e?|responsables?|manager|quelqu'un|experts?|expertes?|supérieure?|"
-    r"cheffe?|interlocut\w+|gestionnaires?|technicien\w*|direction|représentant\w*|opérat\w+|chargée? de clientèle|encadrant\w*|hiérarchie|confrères?|membre)"
+    r"chef(?:fe)?s?|interlocut\w+|gestionnaires?|technicien\w*|direction|représentant\w*|opérat\w+|chargée? de clientèle|encadrant\w*|hiérarchie|confrères?|membre)"
 )
 SHIP = r"(?:commande|colis|achat|envoi|ordx|paquet|livraison|expédition|marchandise)"
 _CARRIER = r"(?:transporteur|livreur|chronopost|colissimo|la poste|dhl|ups|dpd|gls|coursier|messagerie|mondial relay)"

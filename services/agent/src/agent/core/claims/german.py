@@ -210,10 +210,11 @@ GERMAN = Source(
         r"bei (?:ihrer|deiner) bank",
     ),
     pending=(
+        r"bereite\w* .. vor",
         r"in der stornierung",
         r"versuch\w*",
         r"(?:zahlungs\w+|anbieter|system|bank) .. (?:muss|noch)",
-        r"gerade(?! (?:habe|haben|hat|wurde|erst))",
+        r"(?<!kommt\s)gerade(?! (?:habe|haben|hat|wurde|erst))",
         r"in der warteschlange",
         r"steckt noch",
         r"(?:nimmt|geht) ihren (?:lauf|gang)",

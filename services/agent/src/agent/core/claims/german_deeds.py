@@ -10,7 +10,7 @@ _CHANGED = (
     r"erledigt|erneuert|ergänzt|eingepflegt|abgespeichert|registriert|gewechselt|wechsele?\w*|umgezogen|verbucht|gesetzt|läuft|aussteht|aussteht|offen|ausstehend|liegt|hinzugefügt|gültig|aktiv|eingerichtet|durch|genehmig\w+|abgelehnt|beantragt|modifiziert|geupdatet|wartet|vorgenommen|im system|fehlt|umadressiert|nachgetragen|ändert|zu ihrer neuen)"
 )
 PERSON = (
-    r"(?:angestellte\w*|finanzabteilung|finanzteam|kolleg(?:e|in|en|innen)|team(?:leiter\w*|leitung)?|mitarbeiter\w*|spezialist\w*|mensch\w*|fachabteilung|abteilung|vorgesetzten?r?|chef\w*|leitung|jemand\w*|expert\w+|fachleute\w*|fachteam|berater\w*|"
+    r"(?:angestellte\w*|finanzabteilung|finanzteam|kolleg(?:e|in|en|innen)|\w*team(?:leiter\w*|leitung)?|mitarbeiter\w*|spezialist\w*|mensch\w*|fachabteilung|abteilung|vorgesetzten?r?|chef\w*|leitung|jemand\w*|expert\w+|fachleute\w*|fachteam|berater\w*|"
     r"sachbearbeiter\w*|ansprechpartner\w*|leute|personal|kundenbetreuer\w*|kundenberater\w*|supportteam|person|führungskraft|techniker\w*|zuständige\w*|verantwortliche\w*|serviceteam|kundendienst|manager\w*|betreuer\w*|fachkraft|innendienst|buchhaltung|rechtsabteilung)"
 )
 SHIP = r"(?:bestellung|auftrag|paket|sendung|lieferung|ordx|päckchen|ware|kauf|order|einkauf)"

@@ -60,7 +60,8 @@ def is_denied(clause: str, lexicon: Lexicon) -> bool:
 def _decision(clause: str, lexicon: Lexicon) -> Manner | None:
     if lexicon.has("failed", clause):
         return "failed"
-    if lexicon.has("waiting", clause):
+    refused = lexicon.has("declined", clause) and not lexicon.has("not_yet", clause)
+    if lexicon.has("waiting", clause) and not refused:
         return "waiting"
     negated = is_denied(clause, lexicon)
     if lexicon.has("declined", clause):

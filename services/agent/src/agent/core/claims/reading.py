@@ -250,9 +250,10 @@ def _read_bare(sentence: _Sentence, context: Kind | None) -> list[Reading]:
 def _bare_status(clause: str, lexicon: Lexicon) -> Reading | None:
     """ "Delivered on Monday.": short enough, it can only be an order that is spoken of."""
     topics = find_topics(clause, lexicon, parcel_before=True) if len(clause.split()) <= 7 else ()
-    if not topics or topics[0].status not in ("shipped", "delivered", "lost"):
+    if not topics or not topics[0].status:
         return None
-    if is_denied(clause, lexicon) and not lexicon.has("perfect", clause):
+    loose = topics[0].status == "processing" or is_denied(clause, lexicon)
+    if loose and not lexicon.has("perfect", clause):
         return None
     topic = topics[0]
     return Reading(topic.kinds, "done", clause, status=topic.status, negated=is_denied(topic.rest, lexicon))

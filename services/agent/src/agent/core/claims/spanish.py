@@ -288,6 +288,7 @@ SPANISH = Source(
         r"ya está",
     ),
     sorted_out=(
+        r"d[ae]l[oa] por (?:hech|zanjad|resuelt)[oa]",
         r"todo (?:está )?(?:list|hech|preparad)o",
         r"^(?:ya está )?(?:list[oa]|hech[oa]|solucionad[oa]|resuelt[oa]|arreglad[oa]|todo (?:list|hech|resuelt|arreglad|solucionad)o)",
         r"(?:todo|ya|asunto|eso|esto|problema|ha) (?:ya )?(?:ha |está |queda |quedó |sido )*(?:list[oa]|hech[oa]|solucionad[oa]|resuelt[oa]|arreglad[oa]|zanjad[oa]|tramitad[oa]|gestionad[oa])",

@@ -71,7 +71,7 @@ SPANISH_ASIDES = Asides(
         r"(?:tardan?|tarda|demoran?|dura)",
         r"(?:a partir de|más de|menos de|superiores? a|inferiores? a|hasta|desde|por encima de) amtx",
         r"(?:cuesta|cuestan|vale|valen|costará) (?:\w+ )?amtx",
-        r"(?:enviamos|reembolsamos|aceptamos|ofrecemos|cobramos|entregamos|devolvemos|abonamos|cancelamos|tramitamos|respondemos|emitimos|cambiamos|vendemos|procesamos|trabajamos|atendemos) (?!(?:te|le|les|os|ahora|ya|tu|su|tus|sus|hoy|ordx|amtx)\b)(?!el (?:pedido ordx|importe de amtx))",
+        r"(?:enviamos|reembolsamos|aceptamos|ofrecemos|cobramos|entregamos|devolvemos|abonamos|cancelamos|tramitamos|respondemos|emitimos|cambiamos|vendemos|procesamos|trabajamos|atendemos)(?! (?:te|le|les|os|ahora|ya|tu|su|tus|sus|hoy|ordx|amtx)(?!\w))(?! el (?:pedido|paquete|importe de amtx))",
         r"gratis para",
         r"gratuit[oa]s?",
         r"garantía",
