@@ -94,9 +94,11 @@ class Worker:
             # The claim runs out by itself; whoever reaches the database first goes on.
             _log.warning("run left to its claim", run=run.message_id, error=type(error).__name__)
         finally:
+            was_full = len(self._held) >= self.most_at_once
             self._held.pop(run.message_id, None)
             _HELD.set(len(self._held))
-            self._wake.set()
+            if was_full:
+                self._wake.set()
 
     async def _settle(self, run: ClaimedRun) -> None:
         try:

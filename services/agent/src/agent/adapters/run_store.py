@@ -71,14 +71,29 @@ update runs set status = 'done', claimed_by = null, claim_expires_at = null, wor
        prompt_version = $4, finished_at = clock_timestamp()
 where message_id = $1 and version = $2 and status = 'running' returning conversation_id
 """
-_FINISH_CONVERSATION = """
-update conversations
-set run_state = coalesce($3, run_state),
-    status = case when status in ('active', 'waiting_approval')
-                  then case when $4 then 'waiting_approval' else 'active' end else status end,
-    version = version + 1, updated_at = now()
-where id = $1 and owner_version = $2
-returning owner
+# Run, conversation, transcript and the wake-up of the next message in one round trip; no row back means that the run is
+# somebody else's, no owner that the conversation is.
+_FINISH = """
+with ended as (
+    update runs set status = 'done', claimed_by = null, claim_expires_at = null, work = null, outcome = $3,
+           prompt_version = $4, finished_at = clock_timestamp()
+    where message_id = $1 and version = $2 and status = 'running' returning conversation_id
+), spoken as (
+    update conversations c
+    set run_state = coalesce($6, c.run_state),
+        status = case when c.status in ('active', 'waiting_approval')
+                      then case when $7 then 'waiting_approval' else 'active' end else c.status end,
+        version = c.version + 1, updated_at = now()
+    from ended where c.id = ended.conversation_id and c.owner_version = $5
+    returning c.id, c.owner
+), said as (
+    insert into messages (conversation_id, message_id, sender, text)
+    select id, $1, 'agent', $8 from spoken where $8 <> '' on conflict (message_id, sender) do nothing
+), woken as (
+    select pg_notify('support_runs', r.route) from runs r, ended
+    where r.conversation_id = ended.conversation_id and r.status <> 'done' and r.message_id <> $1 order by r.seq limit 1
+)
+select (select owner from spoken) as owner, (select count(*) from woken) from ended
 """
 _WAKE_NEXT = """
 select pg_notify('support_runs', route) from runs where conversation_id = $1 and status <> 'done' order by seq limit 1
@@ -176,15 +191,25 @@ class RunStore:
         """End the run and say what it says, in one transaction. Raises LostClaim or TakenOver; then nothing is said."""
         await crash_point("run.before_finish")
 
+        state = ending.state.model_dump(mode="json") if ending.state is not None else None
+
         async def work(conn: db.Connection) -> None:
-            await self._end_run(conn, run, ending)
-            state = ending.state.model_dump(mode="json") if ending.state is not None else None
             row = await conn.fetchrow(
-                _FINISH_CONVERSATION, run.conversation_id, run.owner_version, state, ending.waiting_approval
+                _FINISH,
+                run.message_id,
+                run.version,
+                ending.outcome,
+                ending.prompt_version,
+                run.owner_version,
+                state,
+                ending.waiting_approval,
+                ending.said,
             )
-            if row is None or row["owner"] != run.owner:
+            if row is None:
+                raise LostClaim("the run is somebody else's")
+            if row["owner"] != run.owner:
                 raise TakenOver(run.owner_version)
-            await self._say(conn, run, ending, now)
+            await enqueue_replies(conn, ending.events, now)
 
         await db.in_transaction(self._pool, work)
         await crash_point("run.after_finish")
@@ -236,12 +261,6 @@ class RunStore:
         ended = await conn.fetchval(_FINISH_RUN, run.message_id, run.version, ending.outcome, ending.prompt_version)
         if ended is None:
             raise LostClaim("the run is somebody else's")
-
-    async def _say(self, conn: db.Connection, run: ClaimedRun, ending: Ending, now: datetime) -> None:
-        if ending.said:
-            await save_words(conn, run.conversation_id, run.message_id, "agent", ending.said)
-        await enqueue_replies(conn, ending.events, now)
-        await conn.execute(_WAKE_NEXT, run.conversation_id)
 
     @staticmethod
     def _saved(run: ClaimedRun) -> tuple[str, int, Json]:

@@ -62,7 +62,9 @@ class Play:
         if session is not None and work.message.assertion is not None:
             self.memory.verified_fields = sorted(session.verified_fields)
             self.memory.customer = self.memory.customer or await self.parts.tools.load_customer(work.message.assertion)
-        transcript = await load_transcript(self.parts.pool, self.run.conversation_id, 40)
+        # The first message has nothing before it.
+        is_first = work.message.seq == 1
+        transcript = [] if is_first else await load_transcript(self.parts.pool, self.run.conversation_id, 40)
         earlier = [e for e in transcript if e["message_id"] != self.run.message_id]
         progress.rounds = conversation_messages(work, earlier)
         held = self.memory.held_call
