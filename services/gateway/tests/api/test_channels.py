@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from common.errors import OutcomeUnknown, Transient
+
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SECRET = b"a hook secret for tests"
@@ -324,3 +326,22 @@ def _now() -> Any:
     from datetime import UTC, datetime
 
     return datetime.now(UTC)
+
+
+async def test_mail_that_was_refused_goes_again_and_mail_of_unknown_fate_does_not(world: Any) -> None:
+    for n, trouble in enumerate((Transient("refused"), OutcomeUnknown("lost"))):
+        body = json.dumps({"message_id": f"wa-{n}", "from": f"+1555000{n}", "text": "hours?"}).encode()
+        _, landed = await hook(world, "whatsapp", body)
+        world.mail.trouble.append(trouble)
+        done = [{"event": "done", "data": {"route": "rag", "handoff": False, "reply": "From nine."}}]
+        await world.reply(
+            landed["conversation_id"], landed["message_id"], done, channel="whatsapp", thread_ref=f"+1555000{n}"
+        )
+        if n == 0:
+            assert (await world.mail.wait_for(1))[0]["to"] == "+15550000"
+    async with asyncio.timeout(20):
+        states: list[str] = []
+        while states != ["sent", "unknown"]:
+            await asyncio.sleep(0.05)
+            states = [r["state"] for r in await world.pool.fetch("select state from deliveries order by created_at")]
+    assert len(world.mail.sent) == 1

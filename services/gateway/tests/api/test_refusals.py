@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 
+import asyncpg
 import pytest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -182,3 +183,26 @@ async def test_half_a_request_does_not_hold_anything_up(world: Any) -> None:
     with socket.create_connection(("127.0.0.1", port)) as half:
         half.sendall(b"POST /v1/conversations HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
         assert (await world.nobody().call("GET", "/livez"))[0] == 200
+
+
+async def test_a_database_that_goes_away_is_503_and_the_same_key_works_afterwards(
+    world: Any, module_database: Any
+) -> None:
+    maya = world.customer("C-1")
+    conversation = await maya.open()
+    waiting = "select exists (select 1 from pg_locks l join pg_database d on d.oid = l.database where d.datname = current_database() and not granted)"
+    others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+    admin = await asyncpg.connect(module_database.dsn("admin"))
+    lock = await asyncpg.connect(module_database.dsn("admin"))
+    await lock.execute("begin; lock table gateway.conversations")
+    posting = asyncio.create_task(maya.post(conversation, "hello", "k"))
+    async with asyncio.timeout(10):
+        while not await admin.fetchval(waiting):  # noqa: ASYNC110 - another session's wait has no event here
+            await asyncio.sleep(0.02)
+    await admin.execute(f"select pg_terminate_backend(pid) {others}")
+    status, body = await posting
+    await admin.close()
+    lock.terminate()
+    assert (status, body["title"]) == (503, "Try again")
+    assert (await maya.post(conversation, "hello", "k"))[0] == 202
+    assert await world.pool.fetchval("select count(*) from messages") == 1
