@@ -136,6 +136,7 @@ ENGLISH = Source(
         r"not quite",
     ),
     waiting=(
+        r"to be (?:approved|signed off|authori[sz]ed|cleared|reviewed|decided|okayed)",
         r"for (?:a |their |his |her )?(?:decision|approval)",
         rf"{PERSON} .. (?:has to|have to|needs to|need to|must|will have to|still) .. \w+",
         rf"(?:answer|reply|word|response|decision) (?:from|of|by) .. {PERSON}",
@@ -197,6 +198,7 @@ ENGLISH = Source(
         r"red light",
     ),
     failed=(
+        r"gone wrong",
         r"(?:provider|processor|bank|gateway) (?:\w+ ){0,3}(?:refused|rejected|declined|returned)",
         r"(?:rejected|refused|returned|declined|bounced|sent back|blocked) by (?:the|your) bank",
         r"bank (?:\w+ )?(?:rejected|refused|returned|declined|blocked|sent .. back)",

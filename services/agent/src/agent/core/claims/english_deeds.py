@@ -24,6 +24,7 @@ _FIELD = r"(?:phone|mobile|telephone|cell|number|e-?mail|name|surname|last name|
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:we|i) will (?:pay|transfer) (?:you|it|them|the)",
         r"paid .. back",
         r"money back",
         r"over-?charges? .. \w+",

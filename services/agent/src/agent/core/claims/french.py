@@ -208,6 +208,7 @@ FRENCH = Source(
         r"atteint votre (?:banque|compte)",
     ),
     pending=(
+        r"occup(?:ons|e)",
         r"en mouvement",
         r"(?:essaie|essayons|tente)\w*",
         r"(?:prestataire|système) .. (?:doit|encore)",

@@ -20,6 +20,7 @@ _FIELD = r"(?:téléphone|portable|mobile|numéro|e-?mail|mail|courriel|adresse 
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:vous|te) (?:paierons|paierai|verserons|verserai|réglerons|réglerai)",
         r"(?:vous|te) (?:est|sont|a été|ont été) (?:revenu|rendu|renvoyé|reversé|restitué|retourné)\w*",
         r"(?:paiement|achat) .. (?:annul|contre-?pass|extourn|invers)\w+",
         r"(?:retir|enlev|ôt|dédui)\w+ .. (?:facture|amtx)",

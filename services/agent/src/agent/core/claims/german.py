@@ -210,6 +210,8 @@ GERMAN = Source(
         r"bei (?:ihrer|deiner) bank",
     ),
     pending=(
+        r"beschäftigt",
+        r"arbeit\w* (?:\w+ ){0,2}an",
         r"bereite\w* .. vor",
         r"in der stornierung",
         r"versuch\w*",

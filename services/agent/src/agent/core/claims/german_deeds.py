@@ -21,6 +21,7 @@ _ADDRESS = r"(?:liefer|versand|zustell|empfänger|post|wohn)?(?:adresse|anschrif
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:ich|wir) (?:zahle|zahlen|überweise|überweisen)",
         r"zugeführt",
         r"wieder zugute",
         rf"{MONEY} .. zurückgegangen",
@@ -48,6 +49,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:veranlasst|veranlasse\w*|durchgeführt|angestoßen|eingeleitet|ausgelöst|genehmigt|abgelehnt|bestätigt|ausgeführt|gebucht|freigegeben|verarbeitet|verbucht|leite\w*|stoße\w*|bearbeite\w*|beantragt|bewilligt|erhalten|bekommen) .. (?:erstattung|rückerstattung|rückzahlung|gutschrift|rückbuchung|rücküberweisung)",
     ),
     "cancel": (
+        r"(?:bestellung|auftrag|ordx) .. (?:liste|system|plan) (?:genommen|gestrichen|entfernt)",
         r"aus .. system verschwunden",
         r"verschwunden aus .. system",
         r"in der stornierung",

@@ -203,6 +203,8 @@ def _carry_on(
     clause: str, readings: list[Reading], earlier: tuple[Kind, ...] | None, lexicon: Lexicon
 ) -> list[Reading]:
     """A clause without a kind may say the state of the deed named before it."""
+    if lexicon.has("agreed_condition", clause):
+        return readings
     manner = state_words(clause, lexicon)
     if manner is None and readings and readings[-1].assumed and is_denied(clause, lexicon):
         return [*readings[:-1], replace(readings[-1], manner="negated", assumed=False)]

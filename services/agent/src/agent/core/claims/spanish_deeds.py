@@ -21,6 +21,7 @@ _HAVE = r"(?:he|hemos|ha|han|habíamos|había|hayamos|haya|sido)"
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:te|le|les|os) (?:pagaremos|pagaré|pagarán|transferiremos|transferiré)",
         r"(?:pud\w+|podido|consegu\w+|logr\w+) .. (?:reembolsar|devolver|abonar|ingresar)\w*",
         rf"(?:vuelto|regresado|devuelto) .. {MONEY}",
         r"cargaron de vuelta",
@@ -69,6 +70,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"dejado sin efecto",
     ),
     "address_change": (
+        r"(?:llegará|irá|va|entreg\w+|viaja|sale|envi\w+) .. (?:piso|casa|vivienda|domicilio) nuev[ao]",
         r"a (?:casa|la dirección|el domicilio) de (?:tu|su|un|una)",
         r"(?:env|mand|entreg)\w+ .. a (?:casa|la oficina|tu trabajo|su trabajo)",
         r"(?:llegará|irá|va|entregar\w*|enviar\w*|mandar\w*|sale|saldrá|lleg\w+|entreg\w+) .. (?:a|en) .. (?:calle|avenida|plaza|paseo|oficina|trabajo)",
@@ -179,6 +181,8 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"expidi\w+",
+        r"despach\w+",
         r"rueda",
         r"rodando",
         r"(?:entreg|di|dej)\w+ .. (?:mensajero|transportista|repartidor|mensajería|correos|agencia)",
