@@ -41,6 +41,7 @@ def main() -> None:
     sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
     for answer in answers(sys.stdin, load()):
         sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()  # somebody may be waiting for each answer
 
 
 if __name__ == "__main__":
