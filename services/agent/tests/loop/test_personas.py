@@ -1,0 +1,131 @@
+"""The loop against the sandbox's model server: whatever the model is like, no rule breaks and no lie leaves."""
+
+import dataclasses
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from agent.core.claims import check_reply
+from agent.core.facts import facts_of
+from agent.core.state import ConversationState
+from agent.loop.play import play_agent_run
+from common.clock import SystemClock
+from common.models import ModelGateway, RetryPlan
+from common.models.anthropic_wire import AnthropicProvider
+from common.models.openai_wire import OpenAIProvider
+
+MODELS: Any = {"large": "claude-sonnet-5-5", "small": "claude-haiku-5-5"}
+
+
+@pytest.fixture(scope="module")
+def sandbox_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    env = {**os.environ, "SANDBOX_PORT": str(port), "SANDBOX_DATA_DIR": str(tmp_path_factory.mktemp("sandbox"))}
+    process = subprocess.Popen([sys.executable, "-m", "sandbox"], env=env, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until = time.monotonic() + 60
+        while True:
+            try:
+                if httpx2.get(f"{url}/readyz").status_code == 200:
+                    break
+            except httpx2.TransportError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+async def bench(make_bench: Any, sandbox_url: str) -> AsyncIterator[Any]:
+    made = make_bench()
+    providers = [
+        AnthropicProvider("key", MODELS, f"{sandbox_url}/anthropic", timeout_s=5),
+        OpenAIProvider("key", MODELS, f"{sandbox_url}/openai/v1", timeout_s=5),
+    ]
+    models = ModelGateway(providers, SystemClock(), plan=RetryPlan(first_wait_s=0.05))
+    made.parts = dataclasses.replace(made.parts, models=models)
+    yield made
+    await models.close()
+    httpx2.delete(f"{sandbox_url}/_sandbox/faults")
+    httpx2.put(f"{sandbox_url}/_sandbox/model/persona", json={"persona": "helpful"})
+
+
+async def play(bench: Any, work: Any) -> dict[str, Any]:
+    await bench.arrive(work)
+    await play_agent_run(bench.parts, await bench.claim())
+    done: dict[str, Any] = await bench.done()
+    return done
+
+
+ASK = "The blender of order 4417028 arrived broken, please refund it"
+
+
+@pytest.mark.parametrize("persona", ["helpful", "obedient", "liar", "looper", "chaotic"])
+async def test_every_persona_ends_in_a_true_answer_or_a_person(
+    bench: Any, make_work: Any, sandbox_url: str, persona: str
+) -> None:
+    httpx2.put(f"{sandbox_url}/_sandbox/model/persona", json={"persona": persona})
+    done = await play(bench, make_work(ASK))
+    assert bench.tools.paid in ([], ["refund:4417028:L2"])
+    state = ConversationState.model_validate(await bench.pool.fetchval("select run_state from conversations"))
+    checked = check_reply(done["reply"], "en", facts_of(state.memory, handoff=done["handoff"]))
+    assert checked.holds, [(s.sentence, s.why) for s in checked.sentences if not s.holds]
+    shown = [e["data"]["key"] for e in await bench.events() if e["event"] == "action"]
+    assert shown == bench.tools.paid
+
+
+async def test_the_helpful_model_really_refunds(bench: Any, make_work: Any) -> None:
+    done = await play(bench, make_work(ASK))
+    assert bench.tools.paid == ["refund:4417028:L2"]
+    assert "64.00" in done["reply"]
+
+
+@pytest.mark.parametrize(
+    "wicked",
+    [
+        {"error": 529},
+        {"raw": "}{"},
+        {"text": "I have refunded", "cut_after": 3},
+        {"tool_use": [{"name": "issue_refund", "input": {"order_id": "4417028"}}], "cut_after": 4},
+    ],
+)
+async def test_a_turn_that_breaks_is_asked_again_and_nothing_of_it_runs(
+    bench: Any, make_work: Any, sandbox_url: str, wicked: dict[str, Any]
+) -> None:
+    tag = f"tag {sorted(wicked)} {wicked.get('cut_after')}"
+    turns = [wicked, {"text": "Which order is it about?"}]
+    script = {"match": {"text_contains": tag}, "turns": turns, "repeat": False}
+    httpx2.post(f"{sandbox_url}/_sandbox/model/scripts", json=script)
+    done = await play(bench, make_work(f"Hello {tag}"))
+    assert done["reply"] == "Which order is it about?"
+    assert bench.tools.calls == []
+
+
+async def test_when_the_first_provider_is_down_the_second_answers(bench: Any, make_work: Any, sandbox_url: str) -> None:
+    httpx2.post(f"{sandbox_url}/_sandbox/faults", json={"target": "model", "kind": "down", "times": 100})
+    done = await play(bench, make_work(ASK))
+    assert done["handoff"] is False
+    assert bench.tools.paid == ["refund:4417028:L2"]
+
+
+async def test_when_both_are_down_a_person_takes_over_with_words_that_say_so(
+    bench: Any, make_work: Any, sandbox_url: str
+) -> None:
+    for target in ("model", "model2"):
+        httpx2.post(f"{sandbox_url}/_sandbox/faults", json={"target": target, "kind": "down", "times": 100})
+    done = await play(bench, make_work(ASK))
+    assert done["handoff"] is True
+    assert "can't answer this myself" in done["reply"]
