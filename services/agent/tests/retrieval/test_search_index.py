@@ -64,3 +64,8 @@ def test_the_handle_writes_one_json_line_for_each_line() -> None:
     )
     (line,) = done.stdout.splitlines()
     assert json.loads(line)["passages"][0]["article_id"] == "shipping-de"
+
+
+def test_half_a_surrogate_pair_breaks_nothing(index: SearchIndex) -> None:
+    (got,) = answers(['{"id": 1, "question": "How do I return an item? \\ud83d", "language": "en"}'], index)
+    assert got["passages"][0]["article_id"] == "returns-en"

@@ -63,11 +63,11 @@ class SearchIndex:
     def expect(self, questions: Sequence[str]) -> None:
         """Prepare for several searches at once; answers are the same without, only later."""
         if self._questions:
-            self._questions.warm([question[:_READ_UP_TO] for question in questions if question.strip()])
+            self._questions.warm([_readable(question) for question in questions if question.strip()])
 
     def search(self, question: str, language: str, k: int = 4) -> Retrieval:
         """The `k` best articles for `question` (any text) and whether they are near enough to answer from."""
-        vector = self._questions.of(question[:_READ_UP_TO]) if self._questions else None
+        vector = self._questions.of(_readable(question)) if self._questions else None
         own = self._shelves.get(language) or self._shelves.get(_FALLBACK_LANGUAGE)
         if own is None or not question.strip():
             return Retrieval((), answerable=False)
@@ -92,6 +92,11 @@ class SearchIndex:
     def _distraction(self, vector: Vectors) -> float:
         """How near the question is to one we know we have no article about."""
         return 0.0 if self._foreign is None else float((self._foreign @ vector).max())
+
+
+def _readable(question: str) -> str:
+    # Half a surrogate pair is valid in JSON and in nothing else.
+    return question[:_READ_UP_TO].encode("utf-8", "replace").decode("utf-8")
 
 
 def load_articles(folder: Path | None = None) -> tuple[Article, ...]:
