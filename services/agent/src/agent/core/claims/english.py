@@ -216,6 +216,7 @@ ENGLISH = Source(
         r"error",
     ),
     unknowable=(
+        r"(?:at|in) your bank(?: now| already)?",
         r"by your bank",
         r"your bank .. (?:credited|posted|booked|accepted|received|confirmed)",
         rf"(?:reached|arrived|landed|hit|received|showed up|shown up|been paid in|been booked|been posted|settled|touched down|been received|made it) .. {CARD}",
@@ -230,6 +231,7 @@ ENGLISH = Source(
         r"spend it (?:now|already)",
     ),
     pending=(
+        r"(?:we|i) (?:process|handle|sort|finish|complete) (?:your|the|this)",
         r"trying",
         r"(?:provider|processor|bank|system) .. (?:still|has to|needs to|must|yet)",
         r"running its course",

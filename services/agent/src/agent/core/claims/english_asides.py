@@ -86,7 +86,7 @@ ENGLISH_ASIDES = Asides(
         r"(?:our|the|your) (?:refund |return |returns |cancellation )?policy",
         r"(?:can|must|may) (?:only )?be (?!(?:now )?(?:downloaded|printed|found|seen|picked up|viewed|accessed))(?:\w+ ){0,2}\w+",
         r"(?:no|any|some|most|all|delivered|damaged|returned|faulty|unworn) (?:items|orders|products|goods)",
-        r"(?:we|our (?:shop|store|stores|team|warehouse)) (?:\w+ly |also |only |do |do not |never )?(?:ship|refund|accept|offer|deliver|cancel|send|charge|take|reply|answer|pay|credit|issue|provide|reimburse|open|close|keep|need|require|cover|pack|process|support|sell)s?",
+        r"(?:we|our (?:shop|store|stores|team|warehouse)) (?:\w+ly |also |only |do |do not |never )?(?:ship|refund|accept|offer|deliver|cancel|send|charge|take|reply|answer|pay|credit|issue|provide|reimburse|open|close|keep|need|require|cover|pack|process|support|sell)s?(?! (?:your (?:refund|order|cancellation|label|address|case)|ordx|amtx|the (?:refund|cancellation)))",
         r"(?:takes?|allows?|lasts) .. (?:days?|weeks?|hours?|minutes)",
         r"(?:days?|weeks?) (?:after|from|of) (?:delivery|receipt|purchase|the day)",
         r"(?:mon|mondays?) (?:to|through)",
@@ -153,7 +153,7 @@ ENGLISH_ASIDES = Asides(
         r"check(?:ed|ing)? (?:whether|if|on)",
         r"find out (?:whether|if)",
         r"let me (?:check|look|see)",
-        r"(?<!trying\s)(?<!able\s)to (?:get|receive|request|qualify|obtain|claim|ask|start|arrange|cancel|change|return|process|find|check|see|do)",
+        r"(?<!trying\s)(?<!able\s)(?<!about\s)(?<!going\s)to (?:get|receive|request|qualify|obtain|claim|ask|start|arrange|cancel|change|return|process|find|check|see|do)",
         r"before (?:i|we) (?:can|could|may|change|cancel|refund|do|issue|make|start|touch)",
     ),
     instruction=(

@@ -110,7 +110,7 @@ STRONG: dict[str, tuple[str, ...]] = {
     ),
     "handoff": (
         rf"(?:report|notif|alert|flag)\w+ .. {_CARRIER}",
-        r"(?:we|i) will (?:call|phone|ring|write|contact|email|message|get back|be in touch|reach out|come back|follow up|keep you)(?! .* new)",
+        r"(?:we|i) will (?:call|phone|ring|write|contact|email|message|get back|be in touch|reach out|come back|follow up|keep you)(?! .* (?:new|label|refund))",
         r"(?:a )?call (?:from|back from) (?:us|our|a)",
         r"(?:talking|spoke|speaking|spoken|in touch|in contact) (?:to|with) .. (?:carrier|courier|team|colleague|specialist|manager|supervisor|department|delivery company|ups|dhl|fedex)",
         rf"(?:let|made|keep|kept) .. {PERSON} .. (?:know|aware|posted|informed)",
@@ -201,6 +201,8 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"on board",
+        r"(?:delivery )?(?:van|truck|lorry)",
         r"(?:handed|gave|given|passed|turned) .. (?:carrier|courier|driver|dhl|ups|fedex|post)",
         r"on (?:the|a|its) (?:van|truck|lorry)",
         r"ships?",

@@ -21,6 +21,8 @@ FRENCH = Source(
         (r"\bdès que\b", "dès que"),
     ),
     breaks=(
+        r"pendant que",
+        r"le temps que",
         r"et",
         r"mais",
         r"car",
@@ -193,6 +195,7 @@ FRENCH = Source(
         r"mal passée?",
     ),
     unknowable=(
+        r"(?:à|dans) (?:votre|ta) banque",
         r"(?:est|sont) (?:déjà |bien )*(?:à|dans|chez|sur) (?:votre|ta) (?:banque|compte bancaire)",
         r"par (?:votre|ta) banque",
         r"(?:votre|ta) banque (?:vous |te |l')?(?:a|le a|vous a|te a) .. \w+é",
@@ -258,6 +261,9 @@ FRENCH = Source(
         r"\w+(?:erai|erons|era|eront|irai|irons|ira|iront|drai|drons|dra)",
     ),
     future=(
+        r"apprêt\w+",
+        r"sur le point de",
+        r"dans (?:une|un) (?:minute|instant|moment)",
         r"\w+(?:erai|erons|era|erez|eras|eront|irai|irons|ira|irez|iront|drai|drons|dra|drez|dras|dront|vrez|vras|vra|rrez|rras|rra|ferons|ferai|fera|aurez|auras|aura|aurons)",
         r"(?:va|vais|allons|vont|allez|vas) (?!bien)\w+",
         r"bientôt",

@@ -162,6 +162,9 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"à bord",
+        r"camion",
+        r"camionnette",
         r"roule",
         r"voyage",
         r"(?:remis|donné|confié|livré) .. (?:livreur|transporteur|coursier|la poste|chronopost|colissimo)",

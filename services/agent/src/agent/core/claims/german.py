@@ -89,7 +89,6 @@ GERMAN = Source(
         r"zu spät",
         r"leider (?:nicht|kein\w*) .. (?:kann|können|möglich|dürfen|darf)",
         r"lässt sich .. nicht",
-        r"nicht (?:\w+ )?(?:stornieren|erstatten|ändern|auszahlen)(?! (?:werden|wollen))",
     ),
     positive=(
         r"kommt nicht (?:mehr)?",
@@ -210,6 +209,7 @@ GERMAN = Source(
         r"bei (?:ihrer|deiner) bank",
     ),
     pending=(
+        r"(?:wir|ich) .. (?:bearbeiten|bearbeite|abschließen)",
         r"beschäftigt",
         r"arbeit\w* (?:\w+ ){0,2}an",
         r"bereite\w* .. vor",
@@ -268,6 +268,8 @@ GERMAN = Source(
     ),
     will=(r"wird", r"werde", r"werden", r"wirst"),
     future=(
+        r"im begriff",
+        r"in (?:einer|einem) (?:minute|moment|augenblick)",
         r"(?:wird|werden|werde|wirst)(?! .* worden)",
         r"gleich",
         r"bald",

@@ -185,6 +185,10 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"(?:zustell|liefer)wagen",
+        r"an bord",
+        r"lkw",
+        r"transporter",
         r"(?:zusteller|dhl|hermes|dpd|gls|ups|kurier|paketdienst|spedition|boten|fahrer) .. (?:übergeben|mitgegeben|ausgehändigt)",
         r"(?:übergeben|gaben|geben) .. (?:zusteller|dhl|hermes|dpd|gls|ups|kurier|paketdienst|spedition)",
         r"(?:geht|wird|werden) .. (?:raus|verschickt|versandt|versendet|losgeschickt)",

@@ -10,6 +10,7 @@ SPANISH = Source(
     asides=SPANISH_ASIDES,
     code="es",
     spellings=(
+        (r"\bva a bordo\b", "está a bordo"),
         (r"\bnúmero de (?:la )?calle\b", r"dirección"),
         (r"\bcalle (?:correcta|buena)\b", r"dirección correcta"),
         (r"\b(?:te|le) devuelvan la llamada\b", r"te llame un agente"),
@@ -198,6 +199,7 @@ SPANISH = Source(
         r"no (?:llegó|ha llegado) a",
     ),
     unknowable=(
+        r"en (?:tu|su) banco",
         r"(?:está|están) (?:ya )?en (?:tu|su) (?:banco|cuenta)",
         r"(?:tu|su|el) banco (?:te |le )?(?:lo |la )?(?:ha |han )?(?:abon|ingres|apunt|confirm|acept|recib|registr)\w+",
         r"por (?:tu|su) banco",
@@ -211,6 +213,7 @@ SPANISH = Source(
         r"el banco (?:ya )?(?:te |le )?(?:lo |la )?ha",
     ),
     pending=(
+        r"(?:tramitamos|procesamos|gestionamos|completamos|tramito|gestiono) (?:tu|su|el|la)",
         r"intentando",
         r"(?:proveedor|pasarela|sistema) .. (?:tiene que|debe|todavía|aún)",
         r"(?:sigue|siguen) su curso",
@@ -249,6 +252,9 @@ SPANISH = Source(
     ),
     will=(r"será\w*", r"(?:va|vamos|voy|van) a", r"\w+(?:aré|aremos|eré|eremos|iré|iremos|ará|arán|erá|erán|irá|irán)"),
     future=(
+        r"a punto de",
+        r"en (?:un|unos) (?:minuto|momento|rato|instante)s?",
+        r"en (?:seguida|nada)",
         r"\w+(?:aré|aremos|eré|eremos|iré|iremos|ará|arán|erá|erán|irá|irán|arás|erás|irás|drá|drás|drán|dremos|dré)",
         r"(?:va|vamos|voy|van|vas) a",
         r"en breve",

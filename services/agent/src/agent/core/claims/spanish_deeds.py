@@ -181,6 +181,9 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"a bordo",
+        r"furgoneta",
+        r"camión",
         r"expidi\w+",
         r"despach\w+",
         r"rueda",
