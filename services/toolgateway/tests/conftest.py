@@ -22,6 +22,7 @@ from common.clock import SystemClock
 from common.crash import disarm
 from common.http import health_routes
 from common.statements import JOB_AUDIENCE, SESSION_AUDIENCE, STAFF_AUDIENCE, Signer, session_claims
+from common.telemetry import setup_logging
 from toolgateway.app import Built, build
 from toolgateway.settings import Settings
 
@@ -320,6 +321,12 @@ async def _serve(app: web.Application) -> tuple[web.AppRunner, str]:
     sock.bind(("127.0.0.1", 0))
     await web.SockSite(runner, sock).start()
     return runner, f"http://127.0.0.1:{sock.getsockname()[1]}"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def plain_logs() -> None:
+    """As in production, errors only: the default renderer takes seconds to draw one traceback."""
+    setup_logging("toolgateway", "ERROR")
 
 
 @pytest.fixture

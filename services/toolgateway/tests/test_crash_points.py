@@ -82,31 +82,28 @@ async def survive(gateway: Any, key: str, order_id: str) -> None:
             return
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("overrides", [OVERRIDES])
-async def test_every_point_is_survived_with_one_payment(gateway: Any, overrides: Any) -> None:
+async def test_every_point_is_survived_with_one_payment(gateway: Any, overrides: Any, mode: str) -> None:
     names = record()
     gateway.provider.put_order("7000000")
     await happy_path(gateway, "7000000")
     points = list(dict.fromkeys(names))
     disarm()
     assert set(points) >= EXPECTED
-    case = 0
-    for point in points:
-        for mode in MODES if point.startswith(("pay", "settle")) else MODES[:2]:
-            case += 1
-            order_id, customer = f"71{case:05d}", f"C-{case}"
-            gateway.provider.put_order(order_id, customer)
-            await _meet(gateway, point, mode, order_id, customer)
-            moved = gateway.provider.moved(order_id)
-            keys = [r["idempotency_key"] for r in moved]
-            rows = await gateway.pool.fetch(
-                "select key, status, claim_until from actions where order_id = $1", order_id
-            )
-            assert len(keys) == len(set(keys)), (point, mode, keys)
-            assert sorted(keys) == sorted(r["key"] for r in rows if r["status"] == "succeeded"), (point, mode)
-            assert {r["status"] for r in rows} == {"succeeded"}, (point, mode, [dict(r) for r in rows])
-            assert all(r["claim_until"] is None for r in rows), "C10: no claim at rest"
-    assert case >= 25
+    # A pause matters where the claim is held; elsewhere it is only a slow machine.
+    met = [point for point in points if mode != "pause" or point.startswith(("pay", "settle"))]
+    for case, point in enumerate(met):
+        order_id, customer = f"71{case:05d}", f"C-{case}"
+        gateway.provider.put_order(order_id, customer)
+        await _meet(gateway, point, mode, order_id, customer)
+        keys = [r["idempotency_key"] for r in gateway.provider.moved(order_id)]
+        rows = await gateway.pool.fetch("select key, status, claim_until from actions where order_id = $1", order_id)
+        assert len(keys) == len(set(keys)), (point, keys)
+        assert sorted(keys) == sorted(r["key"] for r in rows if r["status"] == "succeeded"), point
+        assert {r["status"] for r in rows} == {"succeeded"}, (point, [dict(r) for r in rows])
+        assert all(r["claim_until"] is None for r in rows), "C10: no claim at rest"
+    assert len(met) >= (4 if mode == "pause" else 14)
 
 
 async def _meet(gateway: Any, point: str, mode: str, order_id: str, customer: str) -> None:

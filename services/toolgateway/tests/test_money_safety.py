@@ -320,6 +320,13 @@ async def test_bb_amt_16_a_payment_in_another_currency_is_not_refundable(gateway
     assert (answer["status"], answer["result"]["reason"]) == ("denied", "refundable_unknown")
 
 
+async def test_an_order_in_a_currency_without_known_decimals_is_a_persons_case(gateway: Any) -> None:
+    gateway.provider.put_order("6600009", currency="XXA")
+    answer = await gateway.refund("L1", "39.00", order="6600009")
+    assert (answer["status"], answer["result"]["reason"]) == ("handoff", "order_unreadable")
+    assert (await gateway.tool("get_order", {"order_id": "6600009"}))["status"] == "ok"
+
+
 async def test_bb_unit_01_yen_and_dinars_travel_in_their_own_minor_units(gateway: Any) -> None:
     lines = [{"line_id": "L1", "title": "x", "quantity": 1, "paid": "5800"}]
     gateway.provider.put_order("6600001", currency="JPY", lines=lines)

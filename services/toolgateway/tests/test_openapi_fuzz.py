@@ -1,4 +1,4 @@
-"""The committed OpenAPI against the running service: whatever fits it is answered as it says, and never with a crash."""
+"""The committed OpenAPI against the running service: what fits it is answered as it says, and never with a crash."""
 
 import asyncio
 import json

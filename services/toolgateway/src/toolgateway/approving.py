@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from common import db
-from common.errors import Verdict
+from common.errors import Transient, Verdict
 from toolgateway.adapters import operations, store
 from toolgateway.adapters.staff import StaffDirectory
-from toolgateway.asking import Asking, OrderMissing
+from toolgateway.asking import Asking, OrderMissing, WrongAmount
 from toolgateway.core.actions import Action
 from toolgateway.core.asks import Ask, Standing
 from toolgateway.core.ceilings import Decidable, Person, why_not
@@ -79,8 +79,8 @@ class Approving:
             return await self._audited(row, person, "approve", refusal)
         try:
             ask = await self._asking.of_row(row)
-        except OrderMissing as e:
-            return await self._void(row, {"order": {}}, Judgment("deny", "order_gone"), person, e.reason)
+        except (OrderMissing, WrongAmount) as e:
+            return await self._void(row, {"order": {}}, Judgment("deny", "order_changed"), person, e.reason)
         except Verdict as e:
             return NotDecided("unavailable", e.reason)
         return await self._save(row, "pending", person, note, ask)
@@ -106,6 +106,8 @@ class Approving:
         judgment, facts = outcome
         if judgment.reason == "stopped_by_operator":
             return NotDecided("stale", "all changes are stopped by the operator")
+        if judgment.reason == "payment_facts_unavailable":
+            return NotDecided("unavailable", "the payment's facts can't be read; nothing was decided")
         return await self._void(row, facts, judgment, person, "the facts have changed since this was asked")
 
     async def _moved(self, conn: db.Connection, row: Action, ask: Ask) -> tuple[Judgment, dict[str, Any]] | None:
@@ -194,13 +196,13 @@ class Approving:
         """Return what forbids a pending row that is about to be sent again, or None (R5)."""
         try:
             ask = await self._asking.of_row(row)
-        except OrderMissing:
-            return Judgment("deny", "order_gone")
+        except (OrderMissing, WrongAmount):
+            return Judgment("deny", "order_changed")
         policy = self._asking.policy_for(row.customer_id)
         rows = await store.load_standing(self._pool, row.fact, row.order_id)
         judgment, _ = ask.judge(Standing(tuple(r for r in rows if r.key != row.key)), policy)
         if judgment.reason == "payment_facts_unavailable":
-            raise OrderMissing("payment facts are unavailable")
+            raise Transient("payment facts are unavailable")
         # The handoff limit was weighed when the row was written; a dispute wasn't there to be weighed.
         return judgment if judgment.verdict == "deny" or judgment.reason.startswith("dispute") else None
 

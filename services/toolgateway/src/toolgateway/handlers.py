@@ -10,7 +10,7 @@ from prometheus_client import Counter
 from common import db
 from common.clock import Clock
 from common.consumer import Received
-from common.errors import OutcomeUnknown, Refused, Transient
+from common.errors import Malformed, OutcomeUnknown, Refused, Transient
 from common.events import ApprovalDecided
 from common.http import Problem
 from common.ids import OrderIds
@@ -74,6 +74,12 @@ async def call_tool(parts: Parts, tool: str, raw_args: object, asker: Asker, con
         answer = {"status": "invalid", "result": {"reason": e.reason}}
     except OrderMissing:
         answer = _NOT_FOUND
+    except Malformed as e:
+        # The store's own record can't be read (an unknown currency, an amount that is none): no rule can judge it.
+        _log.error("the store's record can't be read", tool=tool, error=e.reason)
+        if tool not in WRITES:
+            raise Problem(503, "the store's record can't be read", headers=_WAIT_AND_RETRY) from e
+        answer = {"status": "handoff", "result": _no_row("order_unreadable")}
     except (Transient, OutcomeUnknown, Refused) as e:
         # Reads and look-ups failed: nothing was done, and the caller may ask again.
         _log.warning("a tool's look-up failed", tool=tool, error=e.reason)

@@ -41,7 +41,8 @@ class Settings(BusSettings):
     # Stripe keeps keys for at least 24 hours; half of that is the oldest we send one again (R4).
     payments_key_retention_s: float = Field(86_400.0, gt=0, validation_alias=_env("PAYMENTS_KEY_RETENTION_S"))
     payments_settle_s: float = Field(60.0, ge=0, validation_alias=_env("PAYMENTS_SETTLE_S"))
-    payments_per_s: float = Field(90.0, gt=0, validation_alias=_env("PAYMENTS_PER_S"))
+    # Stripe allows a hundred reads and a hundred writes a second; a refund is two of the one and one of the other.
+    payments_per_s: float = Field(150.0, gt=0, validation_alias=_env("PAYMENTS_PER_S"))
     # How long a caller waits for a payment before it reads "being processed"; an action turn has eight seconds in all.
     inline_s: float = Field(6.0, gt=0, validation_alias=_env("INLINE_S"))
 
