@@ -190,7 +190,10 @@ async def test_a_database_that_goes_away_is_503_and_the_same_key_works_afterward
 ) -> None:
     maya = world.customer("C-1")
     conversation = await maya.open()
-    waiting = "select exists (select 1 from pg_locks l join pg_database d on d.oid = l.database where d.datname = current_database() and not granted)"
+    waiting = """
+    select exists (select 1 from pg_locks l join pg_database d on d.oid = l.database
+                    where d.datname = current_database() and not l.granted)
+    """
     others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
     admin = await asyncpg.connect(module_database.dsn("admin"))
     lock = await asyncpg.connect(module_database.dsn("admin"))
