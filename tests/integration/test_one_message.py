@@ -34,7 +34,7 @@ async def test_the_same_key_fifty_times_at_once_is_one_message_one_run_one_refun
     assert [number for number, _, _ in turns[0].events] == list(range(1, len(turns[0].events) + 1))
     assert await world.refunds(order) == [("L1", "64.00")]
     runs = await world.sql("select count(*) as n from support.runs where conversation_id = $1", conversation)
-    stored = "select count(*) as n from gateway.messages where conversation_id = $1 and direction = 'in'"
+    stored = "select count(*) as n from gateway.messages where conversation_id = $1 and direction = 'inbound'"
     assert (runs[0]["n"], (await world.sql(stored, conversation))[0]["n"]) == (1, 1)
     async with world.post(customer, conversation, "Something else", key) as other:
         assert other.status == 422

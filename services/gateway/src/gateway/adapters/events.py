@@ -38,7 +38,7 @@ with conv as (
 ), stored as (
   insert into events (message_id, seq, conversation_id, position, event, data, writer, owner_version)
   select e.message_id, e.seq, $1, conv.base + e.n, e.event, e.data, e.writer, e.owner_version
-    from conv, unnest($7::text[], $8::bigint[], $9::text[], $10::jsonb[], $11::text[], $12::bigint[])
+    from conv, unnest($7::text[], $8::bigint[], $9::text[], $10::json[], $11::text[], $12::bigint[])
          with ordinality as e(message_id, seq, event, data, writer, owner_version, n)
   on conflict do nothing
   returning message_id, seq, position, event

@@ -61,7 +61,7 @@ create table events (
     conversation_id text        not null references conversations (id) on delete cascade,
     position        bigint      not null check (position > 0),
     event           text        not null check (event in ('status', 'action', 'token', 'done')),
-    data            jsonb       not null,
+    data            json        not null,
     writer          text        not null check (writer in ('agent', 'toolgateway', 'approvals', 'gateway')),
     owner_version   bigint      not null,
     created_at      timestamptz not null default now(),
