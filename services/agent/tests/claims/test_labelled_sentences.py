@@ -15,8 +15,9 @@ import pytest
 from agent.core.claims import Facts, check_reply
 
 HERE = Path(__file__).parent
-HELD_OUT_MISSES = 0.2
-HELD_OUT_ALARMS = 0.2
+HELD_OUT_MISSES = 0.02
+# 25 true sentences a language: one alarm is 4 %
+HELD_OUT_ALARMS = 0.04
 LANGUAGES = ("en", "es", "fr", "de")
 
 
@@ -53,7 +54,7 @@ def test_sentences_the_rules_were_tuned_on_stay_right(language: str) -> None:
 def test_sentences_never_tuned_on_are_judged_right(language: str) -> None:
     counts, wrong = tally("held_out.jsonl", language)
     print(language, dict(counts), *wrong, sep="\n")
-    assert counts["false"] >= 30
+    assert counts["false"] >= 20
     assert counts["miss"] <= HELD_OUT_MISSES * counts["false"], wrong
     assert counts["alarm"] <= HELD_OUT_ALARMS * counts["true"], wrong
 

@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 ENGLISH_ASIDES = Asides(
     noise=(
+        r"as (?:requested|agreed|discussed|promised)",
         r"(?:who|that) (?:can|could|will) (?:help|assist|sort|solve|answer)(?: \w+)?",
         r"order (?:number|id|confirmation)",
         r"(?:with|without) (?:a|any) (?:hitch|hiccup|snag)",

@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 FRENCH_ASIDES = Asides(
     noise=(
+        r"comme (?:demandé|convenu|prévu|promis)",
         r"ticket de caisse",
         r"qui (?:peut|pourra|saura) .. \w+",
         r"à votre service",

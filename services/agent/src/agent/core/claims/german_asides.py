@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 GERMAN_ASIDES = Asides(
     noise=(
+        r"wie (?:beantragt|gewünscht|vereinbart|versprochen)",
         r"bestell(?:ungs)?nummer",
         r"auftragsnummer",
         r"keine? (?:sorge|sorgen|problem|ursache|angst|bange)",

@@ -185,6 +185,8 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"transportweg",
+        r"auf dem transport",
         r"(?:zustell|liefer)wagen",
         r"an bord",
         r"lkw",

@@ -212,6 +212,11 @@ def _carry_on(
         return readings
     if not readings:
         return [Reading(earlier, manner, clause)]
+    return _restated(readings, manner, clause)
+
+
+def _restated(readings: list[Reading], manner: Manner, clause: str) -> list[Reading]:
+    """The last reading in the manner a later clause gives it, replaced where it had none of its own."""
     last = readings[-1]
     said = replace(last, manner=manner, clause=clause, assumed=False)
     if (

@@ -6,6 +6,8 @@ from agent.core.claims.lexicon import Asides
 
 SPANISH_ASIDES = Asides(
     noise=(
+        r"(?:como|según lo) (?:pediste|solicitado|pedido|acordado|solicitaste)",
+        r"tal (?:y )?como \w+",
         r"que (?:te |le )?(?:puede|pueda|podrá|pueden|sabrá) \w+",
         r"quien (?:te |le )?(?:puede|podrá) \w+",
         r"número de(?:l)? (?:el )?(?:pedido|orden|compra)",
@@ -71,7 +73,7 @@ SPANISH_ASIDES = Asides(
         r"(?:tardan?|tarda|demoran?|dura)",
         r"(?:a partir de|más de|menos de|superiores? a|inferiores? a|hasta|desde|por encima de) amtx",
         r"(?:cuesta|cuestan|vale|valen|costará) (?:\w+ )?amtx",
-        r"(?:enviamos|reembolsamos|aceptamos|ofrecemos|cobramos|entregamos|devolvemos|abonamos|cancelamos|tramitamos|respondemos|emitimos|cambiamos|vendemos|procesamos|trabajamos|atendemos)(?! (?:te|le|les|os|ahora|ya|tu|su|tus|sus|hoy|ordx|amtx)(?!\w))(?! el (?:pedido|paquete|importe de amtx))",
+        r"(?<!te\s)(?<!le\s)(?<!se\s)(?<!\blo\s)(?:enviamos|reembolsamos|aceptamos|ofrecemos|cobramos|entregamos|devolvemos|abonamos|cancelamos|tramitamos|respondemos|emitimos|cambiamos|vendemos|procesamos|trabajamos|atendemos)(?! (?:te|le|les|os|ahora|ya|tu|su|tus|sus|hoy|ordx|amtx)(?!\w))(?! el (?:pedido|paquete|importe de amtx))",
         r"gratis para",
         r"gratuit[oa]s?",
         r"garantía",

@@ -42,7 +42,7 @@ def find_topics(clause: str, lexicon: Lexicon, *, parcel_before: bool = False) -
     named: Found = {k: m for k, m in _matches(clause, lexicon.weak).items() if k != "handoff"}
     if not found and not named and _names_people_only_aside(clause, lexicon):
         return ()
-    if not found or (found.keys() == {"handoff"} and named and _is_decided(clause, lexicon)):
+    if not found or (found.keys() == {"handoff"} and named and _on_approval(clause, lexicon)):
         # "my manager is studying your refund request" tells of the refund, not of a person taking over
         found = _settle(clause, named or _matches(clause, lexicon.weak), lexicon)
     return tuple(Topic(_alternatives(kind, clause, lexicon), strong, m.start()) for kind, m in found.items())
@@ -66,7 +66,11 @@ def _is_decided(clause: str, lexicon: Lexicon) -> bool:
 
 def _names_people_only_aside(clause: str, lexicon: Lexicon) -> bool:
     """ "once my manager agrees", "colleagues in the shop can show you": people, but nobody took the case."""
-    return any(lexicon.has(idea, clause) for idea in ("agreed_condition", "able")) or _is_decided(clause, lexicon)
+    return lexicon.has("able", clause) or _on_approval(clause, lexicon)
+
+
+def _on_approval(clause: str, lexicon: Lexicon) -> bool:
+    return lexicon.has("agreed_condition", clause) or _is_decided(clause, lexicon)
 
 
 def _matches(clause: str, patterns: dict[str, re.Pattern[str]]) -> Found:
@@ -77,35 +81,32 @@ def _settle(clause: str, found: Found, lexicon: Lexicon) -> Found:
     """Let one reading win where patterns of two kinds caught the same words."""
     kept = dict(found)
     if "handoff" in kept and len(kept) > 1:
-        if lexicon.has("waiting", clause):
-            del kept["handoff"]
-        elif all(m.start() >= kept["handoff"].start() for m in kept.values()):
+        first = min(m.start() for m in kept.values())
+        if kept["handoff"].start() == first and not lexicon.has("waiting", clause):
             return {"handoff": kept["handoff"]}
-        else:
-            del kept["handoff"]
-    if "refund" in kept and lexicon.weak["return_label"].search(clause) and not re.search(r"amtx\d", clause):
+        del kept["handoff"]
+    if "refund" in kept and lexicon.weak["return_label"].search(clause) and "amtx" not in clause:
         # "etiqueta de devolución": the return is the label's, not the money's
         kept["return_label"] = kept.pop("refund")
     if "return_label" in kept:
-        kept.pop("refund", None)
-        kept.pop("address_change", None)
-        kept.pop("account_change", None)
+        for shadowed in ("refund", "address_change", "account_change"):
+            kept.pop(shadowed, None)
+    kept = _settle_data(clause, kept, lexicon)
+    both = "refund" in kept and "cancel" in kept
+    if both and _overlap(kept["refund"], kept["cancel"]) and _is_charge(clause, lexicon):
+        del kept["cancel"]
+    return kept
+
+
+def _settle_data(clause: str, found: Found, lexicon: Lexicon) -> Found:
+    """Tell the order's address, the account's data, and money sent to an account apart."""
+    kept = dict(found)
     if "account_change" in kept and "address_change" in kept:
         del kept["address_change" if _is_account(clause, lexicon) else "account_change"]
-    if "account_change" in kept and _is_place(clause, lexicon):
-        del kept["account_change"]
-    if "account_change" in kept and re.search(r"amtx\d", clause):
-        # "24.00 to your account" moves money, no account data
+    if "account_change" in kept and ("amtx" in clause or _is_place(clause, lexicon)):
         del kept["account_change"]
     if "address_change" in kept or "account_change" in kept:
         kept.pop("refund", None)
-    if (
-        "refund" in kept
-        and "cancel" in kept
-        and _overlap(kept["refund"], kept["cancel"])
-        and _is_charge(clause, lexicon)
-    ):
-        del kept["cancel"]
     return kept
 
 
