@@ -22,7 +22,7 @@ from common.errors import OutcomeUnknown
 from common.events import CustomerMessage, WorkItem
 from common.guard import GuardVerdict
 from common.models import ModelRequest, ModelTurn, ToolCall, Usage
-from common.statements import Signer, Verifier, session_claims
+from common.statements import Signer, session_claims
 
 Json = dict[str, Any]
 
@@ -286,7 +286,7 @@ def make_bench(pool: db.Database, keys: Path) -> Callable[..., Bench]:
             runs=RunStore(pool),
             tools=any_tools,
             catalogue=Catalogue(any_tools, limits, ("fake-large",)),
-            sessions=Sessions(Verifier.from_file(keys / "trusted.jwks.json"), channel_gateway, clock),
+            sessions=Sessions(channel_gateway, clock),
             models=any_models,
             tokens=CountingTokens(),
             guard=guard,  # type: ignore[arg-type]

@@ -140,7 +140,7 @@ async def _build_house(
         redis=redis,
         verifier=verifier,
         tools=Toolgateway(tools_client, ServiceCredentials(signer, "toolgateway.service"), clock),
-        sessions=Sessions(verifier, gateway, clock),
+        sessions=Sessions(gateway, clock),
         exit=stack,
     )
 

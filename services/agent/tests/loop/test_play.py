@@ -187,6 +187,25 @@ async def test_a_policy_handoff_stops_the_run_with_the_facts_in_the_packet(make_
     assert done[0]["owner_version"] == 2
 
 
+async def test_what_was_done_before_a_handoff_is_said_once_with_one_notice(make_bench: Any, make_work: Any) -> None:
+    second = ("issue_refund", json.dumps(REFUND_ARGS | {"line_id": "L3"}))
+    bench = make_bench(calls(REFUND), calls(second))
+    bench.tools.answers["issue_refund"] = []
+    real = bench.tools.call
+
+    async def call(name: str, args: Any, context: Any, assertion: Any) -> Any:
+        if args.get("line_id") == "L3":
+            return {"status": "handoff", "result": {"reason": "above_ceiling"}}
+        return await real(name, args, context, assertion)
+
+    bench.tools.call = call
+    await play(bench, make_work())
+    reply = (await bench.done())["reply"]
+    assert reply.count("64.00 USD") == 1
+    assert reply.count("colleague") == 1
+    assert "If you like" not in reply
+
+
 async def test_a_guard_that_flags_a_record_tightens_the_write_that_follows(make_bench: Any, make_work: Any) -> None:
     bench = make_bench(calls(READ), calls(REFUND), says(TRUE_WORDS))
     bench.guard.tool_result = "flagged"

@@ -61,6 +61,7 @@ def remember_answer(name: str, args: Json, answer: Json, memory: Memory, run: Ru
         if known is not None and known.get("status") == row["status"]:
             return None
         run.moved_rows += 1
+        run.moved_keys.append(row["key"])
         return row
     if status == "ok":
         _remember_orders(name, answer.get("result"), memory)

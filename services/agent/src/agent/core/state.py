@@ -56,6 +56,7 @@ class RunProgress(BaseModel):
     limit_hit: str | None = None
     # Row changes of this message: a turn that moved something is a resolution.
     moved_rows: int = 0
+    moved_keys: list[str] = []
 
 
 class Memory(BaseModel):

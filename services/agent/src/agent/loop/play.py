@@ -27,7 +27,7 @@ from agent.core.wording import Phrase
 from agent.loop.catalogue import Bundle
 from agent.loop.handing_over import hand_over
 from agent.loop.parts import Parts
-from agent.loop.speaking import judge_words, refresh_rows, safe_words
+from agent.loop.speaking import deeds_of, judge_words, refresh_rows, safe_words
 from agent.loop.tools import book_refusal, judge_next, run_call
 from common.events import ReplyEvent
 from common.models import BudgetSpent, ModelRequest, ModelsDown
@@ -200,10 +200,8 @@ class Play:
             await self._hand_over(due)
 
     async def _hand_over(self, why: HandOver, notice: Phrase = "handoff") -> None:
-        before: tuple[str, ...] = ()
-        if self.progress.moved_rows:
-            # What was done in this very message is said before the notice, in the ledger's own words.
-            before = tuple(safe_words(self.memory, self.run.work.language))
+        # What was done in this very message is said before the notice, in the ledger's own words.
+        before = tuple(deeds_of(self.progress, self.memory, self.run.work.language))
         await hand_over(
             self.parts.runs,
             self.parts.clock,

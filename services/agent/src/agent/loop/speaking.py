@@ -6,8 +6,9 @@ from prometheus_client import Counter
 
 from agent.adapters.run_store import ClaimedRun
 from agent.core.claims import check_reply, split_sentences, templated_truth
+from agent.core.claims.wordings import OFFER
 from agent.core.facts import facts_of, merge_ledger
-from agent.core.state import Memory
+from agent.core.state import Memory, RunProgress
 from agent.loop.parts import Parts
 from common.errors import OutcomeUnknown, Transient
 from common.events.model import Language
@@ -44,6 +45,15 @@ async def refresh_rows(parts: Parts, conversation_id: str, memory: Memory) -> No
         merge_ledger(await parts.tools.list_actions(conversation_id), memory)
     except (Transient, OutcomeUnknown):
         return
+
+
+def deeds_of(run: RunProgress, memory: Memory, language: Language) -> list[str]:
+    """Return what was done in this very message, one sentence a row, without any offer."""
+    rows = {key: memory.actions[key] for key in run.moved_keys if key in memory.actions}
+    if not rows:
+        return []
+    said = split_sentences(templated_truth(language, facts_of(memory.model_copy(update={"actions": rows}))))
+    return [sentence for sentence in said if sentence != OFFER[language]]
 
 
 def safe_words(memory: Memory, language: Language) -> list[str]:
