@@ -1,4 +1,4 @@
-"""``python -m toolgateway.books compare|rebuild|export``: the ledger against the provider, and for auditors.
+"""``python -m toolgateway.books check|compare|rebuild|export``: the ledger against the provider, and for auditors.
 
 compare             open a task for money without a row, and for a row without money; exit 1 when there is any
 rebuild             after a restore: write back the rows of refunds that the provider has made under our keys;
@@ -16,6 +16,7 @@ from common import db
 from common.clock import SystemClock
 from common.money import from_minor
 from toolgateway.adapters import operations, store
+from toolgateway.adapters.checks import find_offenders
 from toolgateway.adapters.payments import Payments, ProviderRefund
 from toolgateway.app import build
 from toolgateway.core.actions import ledger_columns
@@ -122,6 +123,14 @@ async def _compare(pool: db.Database, payments: Payments, _: Facts) -> int:
     return 1 if strays else 0
 
 
+async def _check(pool: db.Database, _: Payments, __: Facts) -> int:
+    async with pool.acquire() as conn:
+        broken = await find_offenders(conn)
+    for rule, keys in broken.items():
+        print(json.dumps({"rule": rule, "keys": keys[:20], "count": len(keys)}))
+    return 1 if broken else 0
+
+
 async def _rebuild(pool: db.Database, payments: Payments, facts: Facts) -> int:
     print("\n".join(await rebuild(pool, payments, facts)))
     return 0
@@ -130,6 +139,7 @@ async def _rebuild(pool: db.Database, payments: Payments, facts: Facts) -> int:
 async def main(arguments: list[str]) -> int:
     """Run one command; returns the exit code."""
     commands: dict[str, Callable[[db.Database, Payments, Facts], Awaitable[int]]] = {
+        "check": _check,
         "compare": _compare,
         "rebuild": _rebuild,
     }

@@ -71,7 +71,8 @@ create table actions (
     check (kind <> 'refund' or (amount is not null and order_id is not null and line_id is not null)),
     check (kind = 'account_change' or order_id is not null),
     check (status <> 'awaiting_approval' or expires_at is not null),
-    check (status <> 'succeeded' or kind <> 'refund' or external_ref is not null),
+    constraint a_paid_refund_names_its_reference
+        check (status <> 'succeeded' or kind <> 'refund' or external_ref is not null),
     check (verdict <> 'approval' or status not in ('pending', 'succeeded') or approved_by is not null),
     check (approved_by is null or requested_staff is null or verdict = 'staff' or approved_by <> requested_staff)
 );
