@@ -1,5 +1,8 @@
 """The rules of what counts, one by one, each with the case that would break if it were dropped."""
 
+import time
+from decimal import Decimal
+
 import pytest
 
 from agent.core.claims import Action, Facts, Order, check_reply
@@ -138,3 +141,21 @@ def test_a_changed_phone_does_not_prove_a_changed_email() -> None:
 def test_plain_lawful_denials_pass(reply: str) -> None:
     language = {"N": "fr", "W": "de", "A": "es"}.get(reply[0], "en") if not reply.startswith("No ") else "en"
     assert check_reply(reply, language, Facts()).holds
+
+
+def test_prices_read_from_the_order_may_be_named_but_not_called_refunded() -> None:
+    prices = Facts(orders=(Order(order_id="7001000", status="delivered"),), known_amounts=(Decimal("39.00"),))
+    assert check_reply("Order 7001000 has a kettle (39.00 USD).", "en", prices).holds
+    assert not check_reply("Order 7001000 has a kettle (49.00 USD).", "en", prices).holds
+    assert not check_reply("I refunded the kettle (39.00 USD).", "en", prices).holds
+
+
+def test_everyday_words_around_a_case_claim_nothing() -> None:
+    reply = "Thanks for the details, Maya. I've sent a one-time code to the email address we have on file."
+    assert check_reply(reply, "en", Facts()).holds
+
+
+def test_a_text_without_end_is_judged_in_reasonable_time() -> None:
+    started = time.process_time()
+    assert not check_reply("x, " * 3000 + "your refund is done", "en", Facts()).holds
+    assert time.process_time() - started < 10

@@ -3,7 +3,7 @@
 import re
 
 from agent.core.claims.facts import Claim, Facts, Kind, ReplyCheck, SentenceCheck
-from agent.core.claims.judging import amount_is_real, judge, named_but_unreal
+from agent.core.claims.judging import amount_is_real, judge, named_but_unreal, only_prices
 from agent.core.claims.languages import LEXICONS, read_as
 from agent.core.claims.lexicon import Lexicon
 from agent.core.claims.reading import Reading, read_sentence
@@ -21,7 +21,8 @@ def check_sentence(sentence: str, language: str, facts: Facts, context: Kind | N
         return _unjudged(sentence)
     lexicon = LEXICONS[spoken]
     prepared = prepare(sentence, lexicon)
-    readings = read_sentence(prepared, lexicon, context)
+    found = read_sentence(prepared, lexicon, context)
+    readings = [r for r in found if not only_prices(r, prepared.values, facts, lexicon)]
     claims = tuple(judge(r, prepared.values, facts, sentence, lexicon) for r in readings)
     why = _unreal(prepared, readings, facts, lexicon)
     false = next((c.why for c in claims if not c.holds), "")

@@ -118,6 +118,8 @@ ENGLISH_ASIDES = Asides(
         r"(?:refunds|returns|cancellations|labels|orders|parcels|customers|shoppers|items|purchases|address changes|gift cards|products|packages|deliveries) (?!of |we |i |you ).{0,12}(?:are|take|can|must|may|go|need|over|under|above|below|placed|delivered|returned|that|ship|shipped|get|cost|leave|arrive|will|have|come|remain|stay|within|require|run|usually|normally)",
     ),
     rule=(
+        r"^thank(?:s| you)",
+        r"(?:one-time|verification|security) code",
         r"only possible",
         r"(?:some|most|many) banks",
         r"customers (?:get|are|can|have)",

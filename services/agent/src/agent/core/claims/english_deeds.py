@@ -179,7 +179,7 @@ WEAK: dict[str, tuple[str, ...]] = {
         _LABEL,
     ),
     "account_change": (
-        r"(?:your|the|old|new) (?:old |new |married |maiden )?(?:e-?mail|email address|phone|number|name|surname|profile|login|mobile|details|account)",
+        r"(?:your|the|old|new) (?:old |new |married |maiden )?(?:e-?mail|email address|phone|number|name|surname|profile|login|mobile|account)",
         r"contact details",
         r"your (?:sur|last |first )?name",
         r"your (?:profile|number)",

@@ -52,6 +52,7 @@ class Facts(_Frozen):
     actions: tuple[Action, ...] = ()
     orders: tuple[Order, ...] = ()
     handoff: bool = False
+    known_amounts: tuple[Decimal, ...] = ()  # prices this conversation has read from an order
 
     def order_ids(self) -> frozenset[str]:
         """Every order number that is real here, from orders and rows alike."""

@@ -103,6 +103,8 @@ FRENCH_ASIDES = Asides(
         r"(?:les|nos|des|ces|toutes les|tous les) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous)| de (?:votre|ta|la|cette))",
     ),
     rule=(
+        r"^merci (?:pour|de votre|beaucoup|d)",
+        r"code (?:à usage unique|de vérification|de sécurité)",
         r"certaines banques",
         r"possible que",
         r"les clients (?:récupèrent|peuvent|reçoivent|ont)",

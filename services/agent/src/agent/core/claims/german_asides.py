@@ -107,6 +107,8 @@ GERMAN_ASIDES = Asides(
         r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen)(?! (?:ihrer|deiner|dieser|der|aus)) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
     ),
     rule=(
+        r"^(?:vielen )?dank(?:e)?",
+        r"(?:einmal|bestätigungs|sicherheits)code",
         r"(?:geht|möglich) nur",
         r"nur .. möglich",
         r"manche banken",
@@ -153,7 +155,6 @@ GERMAN_ASIDES = Asides(
     ),
     condition=(
         r"ob",
-        r"(?!)",
         r"wenn",
         r"falls",
         r"sofern",

@@ -1,5 +1,7 @@
 """Hold a reading against the facts: the rules of what makes a claim about money, orders and people true."""
 
+import re
+
 from agent.core.claims.facts import ROW_KINDS, Action, Claim, Facts, Kind, State
 from agent.core.claims.lexicon import Lexicon
 from agent.core.claims.manner import Manner
@@ -65,7 +67,19 @@ def named_but_unreal(values: Values, facts: Facts) -> str | None:
 
 def amount_is_real(amount: Amount, facts: Facts) -> bool:
     """Whether some row carries the amount."""
-    return any(_is_amount_of(amount, row) for row in facts.actions)
+    return _is_known(amount, facts) or any(_is_amount_of(amount, row) for row in facts.actions)
+
+
+def only_prices(reading: Reading, values: Values, facts: Facts, lexicon: Lexicon) -> bool:
+    """Whether a reading rests on nothing but amounts that are prices the order itself shows."""
+    amounts = [values.amounts[i] for i in placeholders(reading.clause, "amtx")]
+    rest = re.sub(r"amtx\d+", " ", reading.clause)
+    bare = reading.assumed and reading.kinds == ("refund",) and not lexicon.weak["refund"].search(rest)
+    return bare and bool(amounts) and all(_is_known(a, facts) for a in amounts)
+
+
+def _is_known(amount: Amount, facts: Facts) -> bool:
+    return not amount.values.isdisjoint(facts.known_amounts)
 
 
 def _said(reading: Reading, values: Values) -> Values:

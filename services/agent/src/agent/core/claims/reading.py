@@ -170,7 +170,8 @@ def _is_general(clause: str, lexicon: Lexicon) -> bool:
 def _hangs_on_another(index: int, sentence: _Sentence) -> bool:
     """Whether a clause beside this one turns it into an offer or a supposition."""
     clause, lexicon = sentence.clauses[index], sentence.lexicon
-    earlier = sentence.clauses[:index]
+    # a supposition reaches a few clauses far, and a text without end must not cost the square of its length
+    earlier = sentence.clauses[max(index - 6, 0) : index]
     if any(lexicon.has("invitation", c) or lexicon.has("condition", c) for c in earlier):
         return True
     if (index == 1 and _opens_inverted(0, sentence)) or sentence.near(index, "condition"):

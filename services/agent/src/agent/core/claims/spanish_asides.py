@@ -94,6 +94,8 @@ SPANISH_ASIDES = Asides(
         r"(?:los|las|nuestr[oa]s|estos|todas las|todos los) (?:reembolsos|devoluciones|pedidos|etiquetas|cancelaciones|envíos|artículos|productos|clientes|compras|gastos|prendas|cambios de dirección|abonos|paquetes|tarjetas)(?! que te| de (?:tu|su) )",
     ),
     rule=(
+        r"^(?:muchas )?gracias",
+        r"código de (?:un solo uso|verificación|seguridad)",
         r"solo es posible",
         r"sólo es posible",
         r"algunos bancos",
