@@ -48,6 +48,16 @@ TOOLS: list[Json] = [
         },
     },
     {
+        "name": "update_account_field",
+        "description": "Change one field",
+        "input_schema": {
+            "type": "object",
+            "properties": {"field": {"type": "string"}, "value": {"type": "string"}},
+            "required": ["field", "value"],
+            "additionalProperties": False,
+        },
+    },
+    {
         "name": "hand_to_person",
         "description": "Hand over",
         "input_schema": {

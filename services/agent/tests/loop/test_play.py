@@ -9,6 +9,7 @@ import pytest
 from agent.adapters.run_store import LostClaim, TakenOver
 from agent.adapters.store import save_owner
 from agent.core.limits import Limits
+from agent.core.state import ConversationState
 from agent.loop.play import play_agent_run
 from common import crash
 from common.errors import OutcomeUnknown
@@ -295,6 +296,35 @@ async def test_anything_but_a_yes_drops_the_read_back_write(make_bench: Any, mak
     await play(bench, make_work(channel="voice", read_back=True))
     await play(bench, make_work("no, wait", channel="voice", read_back=True, message_id="msg_2", seq=2, intent="other"))
     assert bench.tools.paid == []
+
+
+async def test_what_waited_for_a_one_time_code_goes_on_by_itself(make_bench: Any, make_work: Any) -> None:
+    change = ("update_account_field", '{"field": "email", "value": "new@example.org"}')
+    told = "I have sent you a code. Please send me that code."
+    bench = make_bench(calls(change), says("Please send me the code."), says("Your new address is saved."), says(told))
+    bench.tools.answers["update_account_field"] = [
+        {"status": "denied", "result": {"key": None, "status": None, "reason": "step_up_required"}},
+        {
+            "status": "succeeded",
+            "result": {"key": "account_change:C-1001:email:1", "status": "succeeded", "repeated": False},
+        },
+    ]
+    await play(bench, make_work("change my email", intent="account_update"))
+    assert bench.gateway.codes == ["update_account_field"]
+    await play(bench, make_work("••••••", message_id="msg_2", seq=2, intent="other", resumed_code=True))
+    assert [name for name, _, _ in bench.tools.calls] == ["update_account_field"] * 2
+    assert [e["data"]["status"] for e in await bench.events("msg_2") if e["event"] == "action"] == ["succeeded"]
+
+
+async def test_another_message_than_the_code_does_not_release_what_waits(make_bench: Any, make_work: Any) -> None:
+    change = ("update_account_field", '{"field": "email", "value": "new@example.org"}')
+    bench = make_bench(calls(change), says("Please send me the code."), says("What should I do?"))
+    bench.tools.answers["update_account_field"] = [{"status": "denied", "result": {"reason": "step_up_required"}}]
+    await play(bench, make_work("change my email", intent="account_update"))
+    await play(bench, make_work("just do it", message_id="msg_2", seq=2, intent="other"))
+    assert len(bench.tools.calls) == 1
+    held = ConversationState.model_validate(await bench.pool.fetchval("select run_state from conversations"))
+    assert held.memory.held_call is not None
 
 
 class CrashError(Exception):

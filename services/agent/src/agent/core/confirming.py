@@ -45,15 +45,19 @@ def needs_read_back(work: WorkItem, memory: Memory, call: Run) -> bool:
 
 
 def take_up_held_call(work: WorkItem, memory: Memory, run: RunProgress, canonical: str | None) -> bool:
-    """When what a held write waited for has come, make it this run's first turn; whatever else comes drops it.
+    """When what a held write waited for has come, make it this run's first turn.
+
+    Whatever else comes drops a write that waits for a yes; one that waits for a code goes on waiting.
 
     ``canonical`` is the held call's canonical form, which a confirmation is bound to.
     """
     held, memory.held_call = memory.held_call, None
     if held is None or canonical is None:
         return False
-    released = work.message.resumed_code if held["for"] == "code" else says_yes(work.message.text)
+    waits_for_code = held["for"] == "code"
+    released = work.message.resumed_code if waits_for_code else says_yes(work.message.text)
     if not released:
+        memory.held_call = held if waits_for_code else None
         return False
     memory.confirmed_calls = [*memory.confirmed_calls[-9:], canonical]
     call = {"id": f"toolu_held_{work.message.message_id[-12:]}", "name": held["name"], "input": held["args"]}
