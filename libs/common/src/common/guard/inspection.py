@@ -13,6 +13,8 @@ from common.guard.verdict import CLEAN, GuardVerdict, Where
 _HIDDEN_WORDS_TOLERATED = 2
 # Readings that differ from the plain one in a few signs only, as any text with digits in words does, prove no intent.
 _INNOCENT_ORIGINS = frozenset({"", "leet", "spaced_letters", "url", "escapes"})
+# Two or three words ("Thing 1", a street) are too little to weigh; what can be said that briefly, the rules name.
+_FEWEST_WORDS_OF_AN_ORDER = 4
 _SIGNS_THAT_SUFFICE = frozenset({"bidi_override", "invisible_run", "mixed_scripts"})
 
 
@@ -35,6 +37,7 @@ def inspect(text: str, where: Where, tripwire: Tripwire | None) -> GuardVerdict:
         if (
             tripwire is not None
             and where != "reply"
+            and len(reading.folded.split()) >= _FEWEST_WORDS_OF_AN_ORDER
             and tripwire.trips(reading.folded, hidden=reading.origin not in _INNOCENT_ORIGINS)
         ):
             reasons.append(prefix + "tripwire")

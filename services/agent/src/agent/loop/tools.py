@@ -15,6 +15,8 @@ from common.errors import OutcomeUnknown, Transient
 from common.events import ReplyEvent
 
 Json = dict[str, Any]
+# Longer than any order number, key or time of the systems; shorter than an order that somebody encoded.
+_LONGEST_CODE = 40
 _HAND_REASONS = frozenset({"asked", "sensitive", "policy", "stuck", "upset"})
 
 
@@ -126,9 +128,11 @@ async def _mind_the_text(parts: Parts, call: Run, answer: Json, progress: RunPro
     """A record may carry somebody's orders to the machine: what was read tightens every later write (R15)."""
     if call.name in WRITES or call.name == "hand_to_person" or answer["status"] != "ok":
         return
-    verdict = await parts.guard.check(_flat(answer["result"]), "tool_result")
-    progress.guard = worse_guard(progress.guard or "down", verdict.verdict)
-    progress.guard_reasons = [*progress.guard_reasons, *verdict.reasons][:20]
+    # Each text on its own: a title and a street in one breath read like nothing anybody writes.
+    for text in dict.fromkeys(_prose(answer["result"])):
+        verdict = await parts.guard.check(text, "tool_result")
+        progress.guard = worse_guard(progress.guard or "down", verdict.verdict)
+        progress.guard_reasons = [*progress.guard_reasons, *verdict.reasons][:20]
 
 
 async def _needs_code(parts: Parts, run: ClaimedRun, call: Run, answer: Json, memory: Memory) -> bool:
@@ -158,9 +162,15 @@ async def _is_news(parts: Parts, run: ClaimedRun, row: Json, answer: Json) -> bo
     return any(r["key"] == row["key"] for r in rows)
 
 
-def _flat(value: Any) -> str:
+def _prose(value: Any) -> list[str]:
+    """Return what a person could have written into a record: words, or a long run of characters that may hide some.
+
+    Numbers, codes, times and links are the systems' own; read as a text they look like nothing a person says.
+    """
     if isinstance(value, dict):
-        return "\n".join(_flat(v) for v in value.values())
+        return [text for v in value.values() for text in _prose(v)]
     if isinstance(value, list):
-        return "\n".join(_flat(v) for v in value)
-    return "" if value is None else str(value)
+        return [text for v in value for text in _prose(v)]
+    if not isinstance(value, str) or value.startswith(("http://", "https://")):
+        return []
+    return [value] if len(value.split()) > 1 or len(value) > _LONGEST_CODE else []
