@@ -72,7 +72,7 @@ ORDER: Json = {
     "order_id": "4417028",
     "status": "delivered",
     "currency": "USD",
-    "lines": [{"line_id": "L2", "title": "blender", "paid": "64.00"}],
+    "lines": [{"line_id": "L2", "title": "glass blender", "paid": "64.00"}],
 }
 
 
