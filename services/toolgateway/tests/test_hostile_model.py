@@ -5,13 +5,13 @@ import json
 import os
 import random
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-CUSTOMERS = ("C-1", "C-2", "C-3")
-ORDERS = {f"90000{c}{n}": f"C-{c}" for c in (1, 2, 3) for n in (1, 2)}
 LINES = ("L1", "L2", "L3", "L4", "shipping")
 AMOUNTS = ("10.00", "64.00", "99.99", "100.00", "100.01", "250.00", "500.01", "0.00", "0.01", "9" * 12, "-5.00", "1e3",
            "NaN", "６4.00", "64.00\n", "10", 64, None, ["64.00"], {"$gt": 0})  # fmt: skip
@@ -22,9 +22,31 @@ CALLS = int(os.environ.get("HOSTILE_CALLS", "400"))
 WAVE = 8
 
 
-def any_args(rng: random.Random) -> tuple[str, Any]:  # noqa: PLR0911 - one return for each tool
+@dataclass(frozen=True)
+class World:
+    """Three customers and six orders that nothing was ever asked about: used-up ones would only test twins."""
+
+    epoch: int
+
+    @property
+    def owners(self) -> Mapping[str, str]:
+        return {f"9{self.epoch:04d}{c}{n}": f"C-{self.epoch}-{c}" for c in (1, 2, 3) for n in (1, 2)}
+
+    @property
+    def customers(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.owners.values()))
+
+    def put(self, provider: Any) -> None:
+        for order_id, customer in self.owners.items():
+            status = "processing" if order_id.endswith("2") else "delivered"
+            lines = [{"line_id": n, "title": "t", "quantity": 1, "paid": "250.00" if n == "L3" else "64.00"}
+                     for n in LINES]  # fmt: skip
+            provider.put_order(order_id, customer, status=status, lines=lines, note=f"secret of {customer}")
+
+
+def any_args(rng: random.Random, world: World) -> tuple[str, Any]:  # noqa: PLR0911 - one return for each tool
     """Return a tool and arguments: mostly plausible, sometimes anything."""
-    order = rng.choice([*ORDERS, *ORDERS, "4417028", "9000011\n", "9000011'--", 9000011, ""])
+    order = rng.choice([*world.owners, *world.owners, "4417028", "9000011\n", "9000011'--", 9000011, ""])
     extra = rng.choice([{}, {}, {}, {}, {"customer_id": "C-2"}, {"idempotency_key": str(rng.random())}])
     match rng.choice(["refund"] * 6 + ["cancel", "label", "address", "account", "get", "list", "junk"]):
         case "refund":
@@ -47,17 +69,9 @@ def any_args(rng: random.Random) -> tuple[str, Any]:  # noqa: PLR0911 - one retu
             return rng.choice(["issue_refund", "get_order"]), rng.choice([None, [], "x", 5, {"a": [[[]]]}, {}])
 
 
-def put_world(provider: Any) -> None:
-    provider.orders.clear()
-    for order_id, customer in ORDERS.items():
-        status = "processing" if order_id.endswith("2") else "delivered"
-        lines = [{"line_id": n, "title": "t", "quantity": 1, "paid": "250.00" if n == "L3" else "64.00"} for n in LINES]
-        provider.put_order(order_id, customer, status=status, lines=lines, note=f"secret of {customer}")
-
-
-async def one_call(gateway: Any, rng: random.Random) -> tuple[str, dict[str, Any]]:
-    customer = rng.choice(CUSTOMERS)
-    tool, args = any_args(rng)
+async def one_call(gateway: Any, rng: random.Random, world: World) -> tuple[str, dict[str, Any]]:
+    customer = rng.choice(world.customers)
+    tool, args = any_args(rng, world)
     context = {"guard": rng.choice(GUARDS), "intent_confidence": rng.choice([0.99, 0.95, 0.3, None, "1"])}
     _, answer = await gateway.send(
         "POST", f"/v1/tools/{tool}", {"args": args, "context": context},
@@ -69,47 +83,53 @@ async def one_call(gateway: Any, rng: random.Random) -> tuple[str, dict[str, Any
 async def check_world(gateway: Any) -> None:
     """Hold the provider's own log against the ledger and the rules."""
     moved = gateway.provider.moved()
+    owner_of = {order_id: order["customer_id"] for order_id, order in gateway.provider.orders.items()}
     rows = [dict(r) for r in await gateway.pool.fetch("select * from actions")]
     by_key = {row["key"]: row for row in rows}
     assert max(Counter(r["idempotency_key"] for r in moved).values(), default=0) <= 1, "C1: one payment a fact"
-    paid = Counter[tuple[str, str]]()
+    paid, automatic = Counter[tuple[str, str]](), Counter[str]()
     for refund in moved:
         row = by_key[refund["idempotency_key"]]
         assert (row["minor_units"], row["order_id"], row["line_id"]) == (
             refund["amount_minor"], refund["order_id"], refund["line_id"],
         )  # fmt: skip
-        assert row["customer_id"] == ORDERS[refund["order_id"]], "promise 2: only the owner's"
+        assert row["customer_id"] == owner_of[refund["order_id"]], "promise 2: only the owner's"
         assert row["verdict"] == "auto", "nobody approved anything here"
         assert row["amount"] <= Decimal("100.00")
         paid[(refund["order_id"], refund["line_id"])] += refund["amount_minor"]
+        automatic[row["customer_id"]] += 1
     assert all(total <= 6400 for (_, line), total in paid.items() if line != "L3"), "C3: never above what was paid"
-    for customer in CUSTOMERS:
-        auto = [r for r in moved if ORDERS[r["order_id"]] == customer]
-        assert len(auto) <= 2, "C4: two automatic refunds in the window"
+    assert max(automatic.values(), default=0) <= 2, "C4: two automatic refunds in the window"
     listed = {r["refund_id"] for r in moved}
     for row in rows:
         if row["kind"] == "refund" and row["status"] == "succeeded":
             assert row["external_ref"] in listed, "C2: no success without a record"
 
 
+async def one_epoch(gateway: Any, rng: random.Random, epoch: int, waves: int) -> Counter[str]:
+    """Let a fresh world be called in waves of concurrent calls; nobody may see another's order in any answer."""
+    world = World(epoch)
+    world.put(gateway.provider)
+    gateway.provider.faults = [rng.choice(["", "", *FAULTS]) for _ in range(20)]
+    statuses: Counter[str] = Counter()
+    for _ in range(waves):
+        for customer, answer in await asyncio.gather(*(one_call(gateway, rng, world) for _ in range(WAVE))):
+            statuses[str(answer.get("status"))] += 1
+            text = json.dumps(answer)
+            assert "secret of" not in text
+            others = (order for order, owner in world.owners.items() if owner != customer)
+            assert answer.get("status") in ("not_found", "invalid") or not any(order in text for order in others)
+    await gateway.built.parts.background.drain(10)
+    await check_world(gateway)
+    return statuses
+
+
 @pytest.mark.parametrize("seed", [20261129])
 async def test_no_sequence_of_calls_breaks_a_promise(gateway: Any, seed: int) -> None:
-    rng = random.Random(os.environ.get("HOSTILE_SEED", seed))
-    rounds = max(1, CALLS // (10 * WAVE))
+    rng = random.Random(int(os.environ.get("HOSTILE_SEED", seed)))
     statuses: Counter[str] = Counter()
-    for _ in range(rounds):
-        put_world(gateway.provider)
-        gateway.provider.faults = [rng.choice(["", "", *FAULTS]) for _ in range(20)]
-        for _ in range(10):
-            answers = await asyncio.gather(*(one_call(gateway, rng) for _ in range(WAVE)))
-            for customer, answer in answers:
-                statuses[str(answer.get("status"))] += 1
-                text = json.dumps(answer)
-                assert "secret of" not in text
-                assert not any(order in text for order, owner in ORDERS.items() if owner != customer and order in text
-                               and answer.get("status") not in ("not_found", "invalid"))  # fmt: skip
-        await gateway.built.parts.background.drain(10)
-        await check_world(gateway)
+    for epoch in range(max(1, CALLS // (10 * WAVE))):
+        statuses += await one_epoch(gateway, rng, epoch, waves=10)
     assert statuses["succeeded"] > 0, statuses
     assert statuses["not_found"] > 0, statuses
     assert statuses["invalid"] > 0, statuses
@@ -118,12 +138,11 @@ async def test_no_sequence_of_calls_breaks_a_promise(gateway: Any, seed: int) ->
 @pytest.mark.slow
 async def test_a_hundred_thousand_hostile_calls_break_no_promise(gateway: Any) -> None:
     rng = random.Random(int(os.environ.get("HOSTILE_SEED", "7")))
-    calls = int(os.environ.get("HOSTILE_CALLS", "100000"))
-    for done in range(0, calls, WAVE):
-        if done % (200 * WAVE) == 0:
-            put_world(gateway.provider)
-            gateway.provider.faults = [rng.choice(["", "", *FAULTS]) for _ in range(40)]
-        await asyncio.gather(*(one_call(gateway, rng) for _ in range(WAVE)))
-        if done % (1_000 * WAVE) == 0:
-            await check_world(gateway)
-    await check_world(gateway)
+    calls, waves = int(os.environ.get("HOSTILE_CALLS", "100000")), 25
+    statuses: Counter[str] = Counter()
+    for epoch in range(max(1, calls // (waves * WAVE))):
+        statuses += await one_epoch(gateway, rng, epoch, waves)
+        if epoch % 50 == 0:
+            print(epoch, dict(statuses), len(gateway.provider.moved()), flush=True)
+    print("calls", sum(statuses.values()), dict(statuses), "payments", len(gateway.provider.moved()))
+    assert sum(statuses.values()) >= min(calls, 100_000)
