@@ -9,10 +9,6 @@ from typing import Any
 
 import structlog
 from opentelemetry import context, propagate, trace
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 # Names under which personal data or a credential could slip into a log line.
 _PRIVATE = frozenset(
@@ -44,6 +40,12 @@ def setup_tracing(service: str) -> None:
     """Export spans where ``OTEL_EXPORTER_OTLP_ENDPOINT`` points; without it trace ids travel, nothing is kept."""
     if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
         return
+    # Half a second of imports that a process without a collector needn't pay at every start.
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
     provider = TracerProvider(resource=Resource.create({"service.name": service}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)

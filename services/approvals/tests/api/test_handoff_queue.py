@@ -43,6 +43,15 @@ async def test_a_handoff_stands_in_the_queue_once_however_often_it_is_delivered(
     assert whole["transcript"] == [{"from": "customer", "text": "<b>hi</b>"}]
 
 
+async def test_a_summary_that_comes_later_fills_the_packet_and_leaves_the_claim_alone(office: Any) -> None:
+    await arrive(office)
+    await office.http.post("/v1/handoffs/ho_1/claim", json={}, headers=office.headers())
+    fuller = OPENED.model_copy(update={"packet": OPENED.packet | {"model_summary": "three lines"}})
+    await arrive(office, fuller, "ev-2")
+    row = await office.pool.fetchrow("select packet, status, owner from handoffs")
+    assert (row["packet"]["model_summary"], row["status"], row["owner"]) == ("three lines", "claimed", "dana")
+
+
 async def test_of_many_claimers_one_gets_it_and_the_agent_service_hears_of_that_one(office: Any) -> None:
     await arrive(office)
     names = [f"staff{n}" for n in range(8)]

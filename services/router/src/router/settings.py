@@ -17,7 +17,7 @@ class Settings(BaseSettings):
     port: int = 0
     # "llm" asks a small model for each message; it costs money and 500 ms, and falls back to "local" when it fails.
     classifier: Literal["local", "llm"] = "local"
-    llm_model: str = "claude-haiku-4-5"
+    llm_model: str = "claude-haiku-5-5"
     llm_timeout_s: float = 3.0
     model_dir: Path = MODEL_DIR
     # 1,024 texts of 18 kB vectors are 18 MB.

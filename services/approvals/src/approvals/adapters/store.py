@@ -34,7 +34,8 @@ select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
        case when t.staff is null then 'waiting' else 'claimed' end, t.staff,
        case when t.staff is null then null else now() + make_interval(secs => $13) end
 from (select 1) as one left join takeovers t on t.conversation_id = $2
-on conflict (id) do nothing
+-- The model's summary comes later, as the same handoff with a fuller packet.
+on conflict (id) do update set packet = excluded.packet, updated_at = now()
 """
 _TAKEOVER_DONE = "delete from takeovers where conversation_id = $1"
 _PLAN_TAKEOVER = """
