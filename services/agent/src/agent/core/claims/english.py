@@ -126,8 +126,8 @@ ENGLISH = Source(
         r"not (?:going|leaving|shipping) anywhere",
     ),
     unfinished=(
-        r"not (?:been )?(?:\w+ )?(?:complete\w*|finished|finali[sz]ed|final|through|settled|confirmed|done|concluded|ready)(?: yet)?",
-        r"has not (?:gone|come) through(?: yet)?",
+        r"not (?:been )?(?:\w+ )?(?:complete\w*|finished|finali[sz]ed|final|through(?= yet)|settled|confirmed|done|concluded|ready)(?: yet)?",
+        r"has not (?:gone|come) through yet",
         r"yet to (?:go through|be confirmed|finish|complete|clear|settle)",
         r"unfinished",
         r"no (?:final )?(?:confirmation|answer|result|response) (?:yet|so far|from)",
@@ -198,6 +198,7 @@ ENGLISH = Source(
         r"red light",
     ),
     failed=(
+        r"(?:transfer|payout|payment) (?:\w+ ){0,3}(?:rejected|refused|declined)",
         r"gone wrong",
         r"(?:provider|processor|bank|gateway) (?:\w+ ){0,3}(?:refused|rejected|declined|returned)",
         r"(?:rejected|refused|returned|declined|bounced|sent back|blocked) by (?:the|your) bank",
@@ -374,6 +375,7 @@ ENGLISH = Source(
         "address": (r"address",),
     },
     exact_time=(
+        r"(?:arrives?|comes?|lands?|be there|delivered|delivery|gets? (?:there|to you)) .. at \d+(?: ?[ap]m| ?o.clock|:\d\d)",
         r"(?:arrive|be delivered|be with you|come|reach you|get there|deliver\w*|at your door) .. (?:tomorrow|today|tonight|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|this (?:afternoon|evening|week)|in \d+ days|next week)",
     ),
 )

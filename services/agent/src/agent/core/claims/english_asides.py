@@ -79,6 +79,9 @@ ENGLISH_ASIDES = Asides(
         r"might",
     ),
     policy=(
+        r"(?:from|between) \d+(?: ?[ap]m)? (?:to|until|till|and) \d+",
+        r"(?:valid|good) for (?:\w+ ){0,2}(?:\d+|days|weeks|months)",
+        r"expires? (?:after|in|within)",
         r"^an? (?:refund|return|cancellation|label) (?:goes|takes|requires|can|must|may|only|costs)",
         r"available (?:from|on|until|between|around|all|every|mon)",
         r"^for an? (?:refund|return|cancellation|label|exchange|address change)",
@@ -160,8 +163,9 @@ ENGLISH_ASIDES = Asides(
         r"before (?:i|we) (?:can|could|may|change|cancel|refund|do|issue|make|start|touch)",
     ),
     instruction=(
+        r"^to (?:update|edit|change|correct|modify|amend|add|set|delete|remove) (?:your|the|an?) [^.]*$",
         r"(?:please|kindly)(?! (?:note|be|find|rest|expect|see|use|print|stick|download|check|look))",
-        r"^(?:please )?(?:send|tell|choose|pick|give|open|click|go|log|sign|enter|visit|reply|write|contact|call|ask|pack|bring|keep|take a|try|make sure|provide|share|confirm|note that you can)",
+        r"^(?:please )?(?:send|tell|choose|pick|give|open|click|go|log|sign|enter|visit|reply|write|contact|call|ask|pack|bring|keep|take a|try|make sure|provide|share|confirm|note that you can|drop .. (?:at|off|in)|hand it|wrap|seal|tape|attach|put)",
     ),
     condition=(
         r"if",

@@ -59,6 +59,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:issu\w+|process\w+|complet\w+|made|sent|put|pushed|executed|confirmed|approv\w+|declin\w+|reject\w+|initiat\w+|trigger\w+|start\w+|submitted|requested|arrang\w+|granted|authori[sz]ed|turned down|finali[sz]ed|actioned|grant|signed off) .. refunds?",
     ),
     "cancel": (
+        r"(?:consider|regard|treat|count) .. (?:order|purchase|ordx) .. (?:void|closed|gone|dead|dropped)",
         r"order .. gone .. system",
         r"(?:order|purchase) is gone",
         r"(?:order|purchase) is (?:no more|gone|dead)",
@@ -102,6 +103,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"(?:creat\w+|generat\w+|sent|send|sending|attach\w+|issu\w+|made|mak(?:e|ing)|email\w*|e-mailed|mailed|printed|prepar\w+|produc\w+|enclosed?|set up|setting up|arrang\w+|uploaded|add(?:ed|ing)|put|got|get|getting|have|drop(?:ped|ping)|provid\w+|find|download|print|here is|there is|give|given|gave|drawn up|popped|use|order(?:ed|ing)|work(?:ing)? on|stick|requested|approv\w+|placed|left|see) .. {_LABEL}",
     ),
     "account_change": (
+        r"(?:in|on|of|to) your (?:profile|account|details|records?) .. (?:altered|changed|edited|touched|modified|updated|amended)",
+        r"(?:nothing|anything) .. (?:profile|account details|contact details) .. \w+",
         r"typo .. (?:fixed|corrected|gone)",
         rf"{_CHANGED} .. {_FIELD}",
         rf"{_FIELD} .. {_CHANGED}",
@@ -109,6 +112,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:phone|mobile|e-?mail|name|surname)(?: number)?(?: address)? change",
     ),
     "handoff": (
+        r"(?:handed|passed|given|forwarded|sent|shown|mentioned|escalated) (?:this|that|it|your case|the case|the matter) .. (?:anyone|anybody)",
+        rf"{_CARRIER} .. (?:was|were|has been|have been|been) (?:asked|told|contacted|alerted|notified|instructed|chased)",
         rf"(?:report|notif|alert|flag)\w+ .. {_CARRIER}",
         r"(?:we|i) will (?:call|phone|ring|write|contact|email|message|get back|be in touch|reach out|come back|follow up|keep you)(?! .* (?:new|label|refund))",
         r"(?:a )?call (?:from|back from) (?:us|our|a)",

@@ -178,6 +178,7 @@ FRENCH = Source(
     ),
     failed=(
         r"(?:prestataire|banque) (?:\w+ ){0,4}(?:refus|rejet)\w+",
+        r"(?:virement|versement|paiement|transfert) (?:\w+ ){0,3}(?:rejeté|refusé)\w*",
         r"(?:rejeté|refusé|renvoyé|retourné)\w* par (?:la|votre) banque",
         r"banque (?:nous )?a (?:\w+ )?(?:rejet|refus|renvoy|retourn)\w+",
         r"heurt\w+ à",
@@ -211,6 +212,7 @@ FRENCH = Source(
         r"atteint votre (?:banque|compte)",
     ),
     pending=(
+        r"pendant que .. est (?:traité|examiné|préparé|effectué)e?",
         r"occup(?:ons|e)",
         r"en mouvement",
         r"(?:essaie|essayons|tente)\w*",
@@ -345,6 +347,7 @@ FRENCH = Source(
         "address": (r"adresse",),
     },
     exact_time=(
+        r"(?:arrive\w*|livr\w+) .. à \d+ ?h",
         r"(?:arriver\w*|arrive|livr\w+|recevrez|recevras|aurez) .. (?:demain|aujourd'hui|(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)|cette semaine|ce soir|dans \d+ jours)",
     ),
 )

@@ -71,6 +71,9 @@ FRENCH_ASIDES = Asides(
         r"pouv\w+",
     ),
     policy=(
+        r"de \d+ ?h(?:\d\d)? à \d+",
+        r"(?:expire|expirent|périme)",
+        r"(?:doit|doivent) (?:valider|approuver|autoriser|accepter) (?:le|tout|chaque|les) remboursements?(?! de amtx)",
         r"^un remboursement (?:se|va|prend|peut|nécessite|demande)",
         r"(?:joignable|disponible) (?:du|le|tous|de|7|24|à toute)",
         r"(?:normalement|habituellement|généralement|en général|d'habitude|de habitude|toujours (?:gratuit|possible)\w*|notre politique|politique de|chaque commande|toute commande|nos conditions|en principe|en règle générale|conditions)",
@@ -140,7 +143,7 @@ FRENCH_ASIDES = Asides(
     ),
     instruction=(
         r"(?:merci de|veuillez|prière de|s'il vous plaît|s'il te plaît|se il vous plaît)",
-        r"^(?:envoyez|indiquez|choisissez|cliquez|connectez|donnez|écrivez|appelez|consultez|visitez|gardez|conservez|joignez|confirmez|ouvrez|essayez|précisez|emballez|rendez|pensez|répondez|dites|partagez|assurez)",
+        r"^(?:envoyez|indiquez|choisissez|cliquez|connectez|donnez|écrivez|appelez|consultez|visitez|gardez|conservez|joignez|confirmez|ouvrez|essayez|précisez|emballez|rendez|pensez|répondez|dites|partagez|assurez|vérifiez|déposez|imprimez-la|imprimez-le|remettez|glissez|apportez|ouvrez|allez|rendez)",
     ),
     condition=(r"si", r"au cas où", r"à moins que", r"à condition", r"serait", r"pourrait", r"serions", r"en cas de"),
     when=(r"quand", r"lorsque", r"dès", r"dès que", r"une fois", r"après", r"aussitôt que", r"jusque", r"tant que"),

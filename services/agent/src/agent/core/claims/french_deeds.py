@@ -22,7 +22,8 @@ STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
         r"(?:vous|te) (?:paierons|paierai|verserons|verserai|réglerons|réglerai)",
         r"(?:vous|te) (?:est|sont|a été|ont été) (?:revenu|rendu|renvoyé|reversé|restitué|retourné)\w*",
-        r"(?:paiement|achat) .. (?:annul|contre-?pass|extourn|invers)\w+",
+        r"paiement .. annul\w+",
+        r"(?:paiement|achat) .. (?:contre-?pass|extourn|invers)\w+",
         r"(?:retir|enlev|ôt|dédui)\w+ .. (?:facture|amtx)",
         r"rien .. (?:rendu|remboursé|reversé|restitué)",
         r"(?:vous|te|lui) (?:ai|avons|a|avez|as|a-t-on) (?:\w+ )?(?:rendu\w*|revers\w+|restitu\w+|recrédit\w+)",
@@ -84,6 +85,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"(?:créé\w*|créons|crée|créer\w*|généré\w*|générons|génère|générer\w*|envoyé\w*|envoyons|envoie|enverr\w+|joint\w*|émis\w*|fait|préparé\w*|préparons|prépare|voici|trouver\w+|télécharg\w+|imprim\w+|avez|as|déposé\w*|mis\w*|recevoir|recevrez|reçu\w*|édité\w*|éditons|transmis\w*|transmettons|ajouté\w*|glissé\w*|utilis\w+|collez|demandé\w*|fourni\w*|établi\w*|sorti\w*|adressé\w*|il y a|commandé\w*|vous attend) .. {_LABEL}",
     ),
     "account_change": (
+        r"(?:rien|aucune chose) .. (?:profil|compte|fiche|coordonnées)",
+        r"(?:bougé|changé|touché) .. (?:votre|ton|le|à votre) (?:profil|compte|fiche)",
         r"nouvel (?:e-?mail|mail)",
         r"nouvelle adresse (?:e-?mail|mail)",
         rf"{_CHANGED} .. {_FIELD}",
@@ -162,6 +165,7 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"quitt\w+ (?:\w+ ){0,3}(?:entrepôt|dépôt|magasin|stock)",
         r"à bord",
         r"camion",
         r"camionnette",

@@ -67,6 +67,7 @@ GERMAN = Source(
         r"belassen",
         r"bleibt (?:gleich|dieselbe|so|die gleiche)",
         r"(?:dieselbe|die gleiche) (?:adresse|nummer|e-mail)",
+        r"(?:ist|sind|bleibt) (?:noch |weiterhin )?(?:dieselbe|die gleiche|die alte|identisch)",
         r"(?:nach wie vor|weiterhin|noch immer|immer noch|bleibt|weiter) .. (?:alte|bisherige|frühere)\w*",
         r"bleibt (?:bestehen|unverändert|aktiv|wie)",
         r"besteht weiter\w*",
@@ -359,6 +360,7 @@ GERMAN = Source(
         "address": (r"\w*adresse", r"\w*anschrift"),
     },
     exact_time=(
+        r"(?:kommt|trifft|liefer\w*|zugestellt) .. um (?:punkt |genau )?\d+(?::\d\d)? uhr",
         r"(?:kommt|liefer\w*|zugestellt|trifft|ankomm\w*|eintreff\w*|erhalten) .. (?:morgen|heute|übermorgen|(?:am )?(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)|diese woche|in \d+ tagen)",
         r"(?:morgen|heute|übermorgen|am (?:montag|dienstag|mittwoch|donnerstag|freitag|samstag)) .. (?:zugestellt|geliefert|ankommen|eintreffen|bei ihnen|bei dir)",
     ),

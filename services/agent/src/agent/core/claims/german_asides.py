@@ -66,6 +66,10 @@ GERMAN_ASIDES = Asides(
         r"dürf\w+",
     ),
     policy=(
+        r"(?:lässt|lassen) sich (?:eine|ein|alle|jede)",
+        r"von \d+(?: uhr)? bis \d+",
+        r"(?:ist|sind|bleibt) (?:\w+ ){0,3}gültig",
+        r"verfällt|läuft .. (?:tagen|wochen|monaten) ab",
         r"^eine (?:erstattung|stornierung|rücksendung) (?:geht|erfolgt|dauert|kann|muss|braucht|setzt)",
         r"erreichbar (?:von|unter|montag|mo|rund|täglich)",
         r"^für eine?\w* (?:erstattung|rückerstattung|stornierung|rücksendung|retoure|adressänderung)",
@@ -130,6 +134,7 @@ GERMAN_ASIDES = Asides(
         r"(?:geht|wird|werden|ist|sind|kommt|trifft|fehlt|passt|gefällt|liegt|hat|haben|möchten|wollen|brauchen|stellt|funktioniert|war|bestätigt|finden|braucht|benötigen)(?! (?:storniert|erledigt|erstattet|raus|unterwegs|passiert|gemacht|schon))",
     ),
     presupposed=(
+        r"(?:bis|bevor|ehe|sobald|wenn) .. amtx .. (?:ankomm\w*|eintreff\w*|eintrifft|ankommt|da sind|erreich\w*|landen|sehen|erscheinen|eingehen)",
         r"(?:nach|vor|seit) (?:ihrer|deiner) (?:erstattung|rückerstattung|stornierung|gutschrift)",
         r"(?:wenn|sobald|bis|bevor|ehe|nachdem) .. (?:die|ihre|deine|das|ihr|dein) (?:erstattung|rückerstattung|geld|gutschrift|etikett|label|rückzahlung)(?: \w+){0,3} (?:eintrifft|ankommt|da ist|sehen|erscheint|eingeht|kommt|landet|erhalten|siehst|eingegangen ist|haben)",
     ),
@@ -149,6 +154,8 @@ GERMAN_ASIDES = Asides(
         r"für (?:eine?|die) (?:erstattung|rückerstattung|stornierung|rücksendung|retoure) (?:brauch|benötig|müss|ist|sind|gilt|send|schick)\w*",
     ),
     instruction=(
+        r"\w+n sie (?:jederzeit |selbst |ganz )*(?:unter|in den einstellungen|in ihrem (?:profil|konto)|im (?:profil|konto|kundenkonto)|über)",
+        r"^(?:drucken|legen|bringen|stecken|packen|kleben) sie .. (?:ab|ein|post|filiale)$",
         r"bitte(?! (?:beachten|entschuldigen))",
         r"^(?:senden|schicken|wählen|klicken|öffnen|melden|geben|nennen|schreiben|rufen|besuchen|bewahren|verpacken|bestätigen|prüfen|teilen|laden sie .. hoch|achten|denken) sie",
         r"^(?:sende|schick|wähle|klick|gib|nenn|schreib|ruf|verpack|bestätige|prüfe)",

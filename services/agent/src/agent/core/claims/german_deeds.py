@@ -106,6 +106,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:namens|nummern|daten|telefonnummern|e-mail-)änderung\w*",
     ),
     "handoff": (
+        r"(?:fotos?|bilder|unterlagen|nachricht|angaben) .. \w*abteilung .. (?:übergeben|weitergegeben|geschickt|weitergeleitet|vorgelegt)",
+        r"niemand\w* .. (?:eingeschaltet|informiert|kontaktiert|gesprochen|weitergegeben|weitergeleitet|hinzugezogen|übergeben|bescheid|verständigt)",
         r"(?:wir|ich) (?:ruf\w*|meld\w*|kontaktier\w*|schreib\w*|informier\w*) (?:\w+ ){0,2}(?:sie|dich|ihnen|dir|uns|mich)(?! .* neue)",
         r"(?:melden uns|melde mich|rufen wir|kommen auf sie zu)",
         rf"(?:gespräch|kontakt|verbindung|austausch) .. {_CARRIER}",

@@ -4,7 +4,7 @@ import re
 
 from agent.core.claims.facts import ROW_KINDS, Action, Claim, Facts, Kind, State
 from agent.core.claims.lexicon import Lexicon
-from agent.core.claims.manner import Manner
+from agent.core.claims.manner import Manner, is_denied
 from agent.core.claims.reading import Reading
 from agent.core.claims.values import Amount, Values, currency_fits, placeholders
 
@@ -142,8 +142,7 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
     if reading.manner == "done" and reading.kinds == ("cancel",) and not standing:
         return _cancelled_in_orders(said, facts), "no succeeded cancellation"
     if not standing:
-        found = ", ".join(sorted({r.status for r in rows})) or "no row"
-        return False, f"{reading.manner} needs {' or '.join(sorted(allowed))}: {found}"
+        return _unsupported(reading, rows, lexicon)
     if (
         lexicon.has("whole", f"{reading.clause} {sentence.lower()}")
         and "refund" in reading.kinds
@@ -153,6 +152,14 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
     if not _amounts_fit(said.amounts, standing):
         return False, "no such amount in those rows"
     return True, "row " + ", ".join(r.key or r.kind for r in standing)
+
+
+def _unsupported(reading: Reading, rows: list[Action], lexicon: Lexicon) -> tuple[bool, str]:
+    """No row stands for what is said; "it could not be done" is still true of what nobody did."""
+    if reading.manner == "failed" and not rows and is_denied(reading.clause, lexicon):
+        return True, "nothing of the kind was done"
+    found = ", ".join(sorted({r.status for r in rows})) or "no row"
+    return False, f"{reading.manner} needs {' or '.join(sorted(_ALLOWED[reading.manner]))}: {found}"
 
 
 def _denial(reading: Reading, rows: list[Action], said: Values, facts: Facts) -> tuple[bool, str]:

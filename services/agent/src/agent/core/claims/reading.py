@@ -99,13 +99,13 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
     readings = []
     for topic in sentence.topics[index]:
         manner = find_manner(clause, lexicon, about_people="handoff" in topic.kinds)
-        if not agreed and manner not in _DECISIONS and _only_wished(clause, topic, lexicon):
+        if not agreed and manner not in _DECISIONS and _only_wished(clause, topic, manner, lexicon):
             continue
         if agreed and "handoff" not in topic.kinds and not _already_firm(clause, lexicon):
             manner = "agreed"
         if _uncertain(index, sentence):
             manner = "pending"
-        if manner == "done" and lexicon.has("presupposed", clause):
+        if manner == "done" and lexicon.has("presupposed", clause) and not _is_past(clause, lexicon):
             manner = "future"
         if manner == "done" and sentence.kindless(index - 1) and _runs(sentence.clauses[index - 1], clause, lexicon):
             manner = "pending"
@@ -120,6 +120,11 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
             )
         )
     return readings
+
+
+def _is_past(clause: str, lexicon: Lexicon) -> bool:
+    """ "Since your refund went out" presupposes a finished deed, "once your refund has gone out" one to come."""
+    return lexicon.has("perfect", clause) and not lexicon.has("when", clause)
 
 
 def _runs(before: str, clause: str, lexicon: Lexicon) -> bool:
@@ -147,9 +152,11 @@ def _claims_nothing(index: int, sentence: _Sentence) -> bool:
     clause, lexicon = sentence.clauses[index], sentence.lexicon
     if lexicon.has("presupposed", clause) or _uncertain(index, sentence):
         return False
-    if lexicon.has("waiting", clause) and not any(lexicon.has(i, clause) for i in ("generic", "rule", "invitation")):
+    ruled = index == 1 and _is_general(sentence.clauses[0], lexicon) and not lexicon.has("firm", clause)
+    aside = any(lexicon.has(i, clause) for i in ("generic", "rule", "invitation"))
+    if lexicon.has("waiting", clause) and not ruled and not aside:
         return False
-    if any(lexicon.has(idea, clause) for idea in ("offer", "instruction")) or _is_general(clause, lexicon):
+    if ruled or any(lexicon.has(idea, clause) for idea in ("offer", "instruction")) or _is_general(clause, lexicon):
         return True
     firm = lexicon.has("firm", clause)
     supposed = lexicon.one["condition"].match(clause) and (index == 0 or not firm or sentence.kindless(index - 1))
@@ -194,10 +201,13 @@ def _opens_inverted(index: int, sentence: _Sentence) -> bool:
     )
 
 
-def _only_wished(clause: str, topic: Topic, lexicon: Lexicon) -> bool:
+def _only_wished(clause: str, topic: Topic, manner: Manner, lexicon: Lexicon) -> bool:
     """Whether the kind is named only as something the customer asks for or about."""
     wish = lexicon.one["wish"].search(clause)
-    return wish is not None and wish.start() <= topic.start and not lexicon.has("perfect", clause[wish.end() :])
+    if wish is None or wish.start() > topic.start or lexicon.has("perfect", clause[wish.end() :]):
+        return False
+    # "your request to cancel is being handled" says where the request stands
+    return manner != "pending" or not lexicon.has("request", wish.group())
 
 
 def _carry_on(
@@ -248,6 +258,8 @@ def _read_bare(sentence: _Sentence, context: Kind | None) -> list[Reading]:
             readings.append(Reading((kind,), manner, clause))
         elif status := _bare_status(clause, lexicon):
             readings.append(status)
+        elif lexicon.has("exact_time", clause) and not is_denied(clause, lexicon):
+            readings.append(Reading(("order_status",), "unknowable", clause))
         elif lexicon.has("sorted_out", clause):
             readings.append(Reading((kind,), "negated" if lexicon.has("negation", clause) else "done", clause))
         elif _strange_deed(clause, lexicon):

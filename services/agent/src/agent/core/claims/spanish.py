@@ -132,7 +132,7 @@ SPANISH = Source(
         r"(?:aprobación|decisión|autorización) (?:pendiente|en curso)",
         r"(?:revis|estudi|valor|evalu|analiz|examin)(?:a|an|ando) .. (?:solicitud|petición|caso|reembolso|devolución)",
         r"decisión (?:está |sigue )?(?:abierta|pendiente)",
-        r"(?:mesa|bandeja) de",
+        r"(?:mesa|bandeja) de(?! (?:entrada|correo))",
         r"se decidirá",
     ),
     approved=(
@@ -213,6 +213,7 @@ SPANISH = Source(
         r"el banco (?:ya )?(?:te |le )?(?:lo |la )?ha",
     ),
     pending=(
+        r"se (?:tramita|procesa|gestiona|completa)",
         r"(?:tramitamos|procesamos|gestionamos|completamos|tramito|gestiono) (?:tu|su|el|la)",
         r"intentando",
         r"(?:proveedor|pasarela|sistema) .. (?:tiene que|debe|todavía|aún)",
@@ -264,7 +265,7 @@ SPANISH = Source(
         r"antes de que",
         r"cuando",
         r"ahora mismo (?:te |le |lo |la |se )*(?:cancel|anul|reembols|devuelv|cambi|pas|cre|envi|abon|actualiz)\w+",
-        r"(?:te |le |lo |la |se |ahora |ya )(?:cancelo|anulo|reembolso|devuelvo|abono|cambio|actualizo|genero|creo|paso|transfiero|tramito|devolvemos|pongo|hago)",
+        r"(?:te |le |lo |la |se |ahora |ya )(?:cancelo|anulo|reembolso|devuelvo|abono|cambio|actualizo|genero|creo|paso|transfiero|tramito|ingreso|mando|reintegro|restituyo|transfiero|gestiono|preparo|corrijo|pongo|devolvemos|pongo|hago)",
         r"hasta que",
         r"próxim[oa]s?",
         r"previst[oa]",
@@ -337,6 +338,7 @@ SPANISH = Source(
         "address": (r"dirección", r"domicilio", r"señas"),
     },
     exact_time=(
+        r"(?:llega|llegará|se entrega|entregar\w+) .. a las \d+",
         r"(?:llegará|llega|entregar\w+|entrega|recibirás|recibirá|tendrás) .. (?:mañana|hoy|pasado mañana|(?:el )?(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)|esta (?:tarde|noche|semana)|en \d+ días)",
     ),
 )

@@ -30,7 +30,7 @@ SPANISH_ASIDES = Asides(
         r"cuanto antes",
     ),
     offer=(
-        r"(?:puedo|podemos|podría|podríamos|puede|puedes|podrías)(?! (?:ya )?(?:confirmar\w*|decir\w*|ver|ver[lt]\w*|asegur\w+|informar\w*|consult\w+|descarg\w+|imprim\w+|encontr\w+|usar\w*|comprobar\w*|estar|quedarte|contar|olvid\w+|seguir|dar por|respirar|considerar\w*|comunicar\w*))",
+        r"(?:puedo|podemos|podría|podríamos|puede|puedes|podrías)(?! (?:ya )?(?:confirmar\w*|decir\w*|ver|ver[lt]\w*|asegur\w+|informar\w*|consult\w+|descarg\w+|imprim\w+|encontr\w+|usar\w*|comprobar\w*|estar|dar el|dar la|dar tu|dar su|quedarte|contar|olvid\w+|seguir|dar por|respirar|considerar\w*|comunicar\w*))",
         r"si (?:quieres|quiere|lo deseas|deseas|desea|lo desea|prefieres|prefiere|te parece|le parece|te va|lo necesitas|necesitas|necesita|me dices|me dice|me (?:confirm\w+|indic\w+|das|da|env[íi]\w+|mand\w+)|nos \w+|gustas|gusta|os \w+|te \w+|le \w+|estás|está)",
         r"(?:quieres|quiere|queréis|desea|deseas|te gustaría|le gustaría|prefieres|prefiere)",
         r"encantad[oa]s? de(?! (?:decir|comunicar|informar|confirmar)\w*)",
@@ -61,6 +61,8 @@ SPANISH_ASIDES = Asides(
         r"podr\w+",
     ),
     policy=(
+        r"(?:caduca|vence|expira|caducan|vencen)",
+        r"de \d+(?::\d\d)? a \d+(?::\d\d)?(?: h| horas)?",
         r"^un reembolso (?:se|va|tarda|puede|requiere|necesita)",
         r"disponible (?:de|los|a todas|las|todos)",
         r"^para (?:un|una|hacer un|tener) (?:reembolso|devolución|cancelación|etiqueta|cambio)",
@@ -115,6 +117,7 @@ SPANISH_ASIDES = Asides(
     ),
     inverted=(),
     presupposed=(
+        r"mientras (?:se )?(?:\w+ )?(?:tramit\w+|proces\w+|gestion\w+|complet\w+) (?:tu|su|el|la) (?:reembolso|devolución|abono|cancelación|anulación|cambio)",
         r"(?:después de|tras|antes de|desde) (?:tu|su) (?:reembolso|devolución|cancelación|abono)",
         r"(?:cuando|en cuanto|antes de que|hasta que|una vez que|mientras) (?:te |le )?(?:llegue|veas|recibas|vea|reciba|aparezca|tengas|entre) (?:el|tu|su|la) (?:reembolso|dinero|abono|etiqueta|devolución|importe)",
         r"(?:cuando|en cuanto|antes de que|hasta que) (?:el|tu|su|la) (?:reembolso|dinero|abono|etiqueta) .. (?:llegue|aparezca|entre|esté)",
@@ -134,7 +137,7 @@ SPANISH_ASIDES = Asides(
     ),
     instruction=(
         r"por favor",
-        r"^(?:envía|envíe|envíanos|envíenos|indica|indique|elige|elija|entra|entre|pulsa|haz|haga|manda|mande|escribe|escriba|llama|llame|consulta|consulte|visita|visite|empaqueta|conserva|guarda|guarde|adjunta|adjunte|confirma|confirme|cuéntanos|abre|abra|prueba|pruebe|comparte|asegúrate|asegúrese|recuerda|recuerde)",
+        r"^(?:envía|envíe|envíanos|envíenos|indica|indique|elige|elija|entra|entre|pulsa|haz|haga|manda|mande|escribe|escriba|llama|llame|consulta|consulte|visita|visite|empaqueta|conserva|guarda|guarde|adjunta(?! (?:encontr\w+|tien\w+|va|te|le))|adjunte|revisa|revise|comprueba|compruebe|imprime|imprima|imprímela|imprímala|deja la caja|deje la caja|lleva|lleve|entrega|confirma|confirme|cuéntanos|abre|abra|prueba|pruebe|comparte|asegúrate|asegúrese|recuerda|recuerde)",
     ),
     condition=(
         r"no hayan? \w+",

@@ -55,6 +55,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:hech[oa]|hicimos|hice|realizad\w+|realizamos|emitid\w+|emitimos|enviad\w+|tramitad\w+|tramitando|tramitamos|procesad\w+|procesando|procesamos|cursad\w+|cursamos|aprobad\w+|aprobaron|rechazad\w+|denegad\w+|ejecutad\w+|efectuad\w+|ordenad\w+|lanzad\w+|pagarte|pagarle|pagad\w+|completad\w+|iniciad\w+|autorizad\w+|solicitad\w+|pedid[oa]|gestionad\w+|gestionando|concedid\w+|recibir\w+|dad[oa] salida) .. (?:reembolso|devolución|abono|reintegro)(?! (?:de el )?(?:paquete|artículo))",
     ),
     "cancel": (
+        r"(?:dar|da|dé|darlo|den) (?:el|la|tu|su) (?:pedido|compra|ordx) .. por (?:cancelad|anulad|cerrad)[oa]",
         r"desaparecido de .. sistema",
         r"par(?:e|en|ar) .. (?:pedido|envío|compra)",
         r"pedido .. (?:en pie|sigue activo|se mantiene)",
@@ -101,6 +102,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"cambio de (?:teléfono|móvil|correo|e-?mail|nombre|número|datos|apellido)",
     ),
     "handoff": (
+        r"(?:avisad\w+|pasad\w+|contad\w+|dicho|comentad\w+|informad\w+|contactad\w+|trasladad\w+|escalad\w+) .. a nadie",
         rf"(?:parte|report\w+|denunci\w+) .. {_CARRIER}",
         r"(?:te|le) (?:llamaremos|llamaré|escribiremos|escribiré|contactaremos|avisaremos|mantendremos|responderemos|diremos)(?! .* nuev)",
         r"(?:nos pondremos|me pondré) en contacto",
@@ -112,7 +114,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"{PERSON} .. en ello",
         rf"(?:pasad\w+|pasamos|pasé|paso|pasando|pasaré|pasaremos|transf[ei]r\w+|deriv\w+|remitid\w+|remitimos|remito|envi\w+|mand\w+|conect\w+|comunic\w+|pong\w+|puest\w+|pondré|pondremos|avis\w+|inform\w+|escalad\w+|escal\w+|asign\w+|entreg\w+|dejad\w+|llev\w+|trasladad\w+|traslad\w+|dado|dando|doy|dimos|contactad\w+|hablado|pedid\w+|pedí|notific\w+|encarg\w+|involucr\w+|compartid\w+|elevad\w+|elevamos|llamad\w+|consultad\w+|tengo|tienes|cedid\w+|cedo|queda\w*) .. (?:a|al|con|en|de|por|hacia|para|un|una|nuestr\w+|mi|otr\w+) .. {PERSON}",
         rf"(?:avisad\w+|avisé|avisamos|informad\w+|contactad\w+|implicad\w+) (?:a )?{PERSON}",
-        rf"{PERSON} .. (?:contact\w+|llam\w+|escrib\w+|respond\w+|contest\w+|atend\w+|atiend\w+|ocup\w+|encarg\w+|revis\w+|mir\w+|estudi\w+|habl\w+|hará cargo|haciéndose cargo|tien\w+ (?:tu|su|el|ya|la)|tom\w+|lleva\w*|asum\w+|ayud\w+|avisad\w+|informad\w+|sabe\w*|manos|mesa|pantalla|pond\w+|seguir\w*|sigue|retom\w+|coger\w+|cogid\w+|recibid\w+|gestion\w+|trabaj\w+|investig\w+|al tanto|al corriente|resolver\w*|va a|dará|analiz\w+|asignad\w+|ve\w*)",
+        rf"{PERSON} .. (?:contact\w+|llam\w+|escrib\w+|respond\w+|contest\w+|atend\w+|atiend\w+|ocup\w+|encarg\w+|revis\w+|mir\w+|estudi\w+|habl\w+|hará cargo|haciéndose cargo|tien\w+ (?:tu|su|el|ya|la)|tom\w+|lleva\w*|asum\w+|ayud\w+|avisad\w+|informad\w+|sabe\w*|manos|mesa|pantalla|pond\w+|seguir\w*|sigue|retom\w+|coger\w+|cogid\w+|recibid\w+|gestion\w+|trabaj\w+|investig\w+|al tanto|al corriente|resolver\w*|va a|dará|analiz\w+|asignad\w+|ve|ven|verá|verán|vea|viendo)",
         rf"(?:en|a) manos de .. {PERSON}",
         rf"(?:con|ante) (?:un|una|nuestr\w+|mi|el|la) {PERSON}$",
         rf"(?:mesa|bandeja|pantalla|cola) de .. {PERSON}",
@@ -181,6 +183,7 @@ WEAK: dict[str, tuple[str, ...]] = {
 }
 STATUSES: dict[str, tuple[str, ...]] = {
     "shipped": (
+        r"en manos de (?:el |la |un )?(?:repartidor|transportista|mensajero|mensajería|correos|agencia)",
         r"a bordo",
         r"furgoneta",
         r"camión",

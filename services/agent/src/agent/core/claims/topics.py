@@ -27,7 +27,7 @@ def find_topics(clause: str, lexicon: Lexicon, *, parcel_before: bool = False) -
     `parcel_before` says that the sentence already spoke of an order, so that "it had left" has a subject.
     """
     found = _settle(clause, _matches(clause, lexicon.strong), lexicon)
-    if found.keys() == {"handoff"} and _is_sent(clause, lexicon):
+    if found.keys() == {"handoff"} and _is_sent(clause, lexicon, found["handoff"]):
         found.clear()
     if "handoff" not in found and "cancel" not in found and "address_change" not in found:
         status = _status(clause, lexicon, parcel_before=parcel_before)
@@ -54,9 +54,12 @@ def _is_paperwork(clause: str, status: Topic, lexicon: Lexicon) -> bool:
     return status.status == "processing" and any(lexicon.weak[n].search(clause) for n in nouns)
 
 
-def _is_sent(clause: str, lexicon: Lexicon) -> bool:
+def _is_sent(clause: str, lexicon: Lexicon, handed: re.Match[str] | None) -> bool:
     """ "We handed your order to the courier" ships a parcel; "we asked the courier" hands a question over."""
     shipped = lexicon.statuses["shipped"].search(clause)
+    if shipped and handed and handed.start() == shipped.start() and handed.end() > shipped.end():
+        # "the carrier has been asked" says more than "the carrier has"
+        return False
     return shipped is not None and lexicon.has("carrier", shipped.group()) and lexicon.has("parcel", clause)
 
 
@@ -103,7 +106,9 @@ def _settle_data(clause: str, found: Found, lexicon: Lexicon) -> Found:
     kept = dict(found)
     if "account_change" in kept and "address_change" in kept:
         del kept["address_change" if _is_account(clause, lexicon) else "account_change"]
-    if "account_change" in kept and ("amtx" in clause or _is_place(clause, lexicon)):
+    place = "account_change" in kept and _is_place(clause, lexicon)
+    # "nothing in your profile was touched" is about the account itself
+    if "account_change" in kept and ("amtx" in clause or (place and not lexicon.has("negation", clause))):
         del kept["account_change"]
     if "address_change" in kept or "account_change" in kept:
         kept.pop("refund", None)
@@ -151,7 +156,7 @@ def _status(clause: str, lexicon: Lexicon, *, parcel_before: bool) -> Topic | No
     subject = parcel_before or lexicon.has("parcel", clause) or re.search(r"ordx\d", clause)
     if not subject:
         return None
-    sent = lexicon.statuses["shipped"].search(clause) if _is_sent(clause, lexicon) else None
+    sent = lexicon.statuses["shipped"].search(clause) if _is_sent(clause, lexicon, None) else None
     for status in ("lost", "processing", "delivered", "shipped"):
         match = lexicon.statuses[status].search(clause)
         if match and sent and status == "delivered" and sent.start() <= match.start() and match.end() <= sent.end():
