@@ -44,8 +44,6 @@ from common.guard.remote import HttpGuard
 from common.http import ServiceClient, health_routes, install_problem_handlers, serve
 from common.ids import OrderIds
 from common.models import ModelGateway, Provider, RedisQuotas
-from common.models.anthropic_wire import AnthropicProvider
-from common.models.openai_wire import OpenAIProvider
 from common.outbox import Relay
 from common.producer import Producer
 from common.statements import ServiceCredentials, Signer, Verifier
@@ -201,6 +199,10 @@ def _build_loop(house: House, models: ModelGateway, index: SearchIndex) -> Parts
 
 
 def _build_models(house: House) -> ModelGateway:
+    # The SDKs cost two seconds to import, which the fixed flow, back after a crash, must not wait for.
+    from common.models.anthropic_wire import AnthropicProvider  # noqa: PLC0415
+    from common.models.openai_wire import OpenAIProvider  # noqa: PLC0415
+
     settings, keys = house.settings, house.providers
     providers: list[Provider] = []
     if keys.anthropic_api_key:
