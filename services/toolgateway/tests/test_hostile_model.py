@@ -71,8 +71,15 @@ def any_args(rng: random.Random, world: World) -> tuple[str, Any]:  # noqa: PLR0
 
 async def one_call(gateway: Any, rng: random.Random, world: World) -> tuple[str, dict[str, Any]]:
     customer = rng.choice(world.customers)
-    tool, args = any_args(rng, world)
-    context = {"guard": rng.choice(GUARDS), "intent_confidence": rng.choice([0.99, 0.95, 0.3, None, "1"])}
+    if rng.random() < 0.3:
+        # A good ask that would run by itself: what races for the limits and really moves money.
+        order = next(order for order, owner in world.owners.items() if owner == customer)
+        amount, line = rng.choice(["64.00", "10.00"]), rng.choice(["L1", "L2", "L4", "shipping"])
+        tool, args = "issue_refund", {"order_id": order, "line_id": line, "amount": amount, "reason": "damaged"}
+        context = {"guard": "clean", "intent_confidence": 0.99}
+    else:
+        tool, args = any_args(rng, world)
+        context = {"guard": rng.choice(GUARDS), "intent_confidence": rng.choice([0.99, 0.95, 0.3, None, "1"])}
     _, answer = await gateway.send(
         "POST", f"/v1/tools/{tool}", {"args": args, "context": context},
         X_Session_Assertion=gateway.session(customer, f"conv_{customer}"),
@@ -133,6 +140,7 @@ async def test_no_sequence_of_calls_breaks_a_promise(gateway: Any, seed: int) ->
     assert statuses["succeeded"] > 0, statuses
     assert statuses["not_found"] > 0, statuses
     assert statuses["invalid"] > 0, statuses
+    assert gateway.provider.moved(), "money moved, or nothing was tried"
 
 
 @pytest.mark.slow
