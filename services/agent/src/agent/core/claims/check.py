@@ -10,6 +10,8 @@ from agent.core.claims.reading import Reading, read_sentence
 from agent.core.claims.sentences import split_sentences
 from agent.core.claims.text import Prepared, prepare
 
+_GENERAL = ("policy", "offer", "condition", "wish", "instruction", "cannot", "invitation")
+
 
 def check_sentence(sentence: str, language: str, facts: Facts, context: Kind | None = None) -> SentenceCheck:
     """Judge one sentence; `context` is the kind the reply spoke of last.
@@ -43,7 +45,8 @@ def check_reply(reply: str, language: str, facts: Facts) -> ReplyCheck:
 
 def _unreal(prepared: Prepared, readings: list[Reading], facts: Facts, lexicon: Lexicon) -> str:
     """Names of things that do not exist make a sentence false even when it claims nothing about them."""
-    if prepared.asks and not readings:
+    if not readings and (prepared.asks or any(lexicon.has("unseen", c) for c in prepared.clauses)):
+        # "I can't find order 7100001" names what is not there, and says so
         return ""
     unreal = named_but_unreal(prepared.values, facts)
     if unreal:
@@ -59,7 +62,7 @@ def _unreal(prepared: Prepared, readings: list[Reading], facts: Facts, lexicon: 
 
 
 def _general(clause: str, lexicon: Lexicon) -> bool:
-    return any(lexicon.has(idea, clause) for idea in ("policy", "offer", "condition", "wish", "instruction", "cannot"))
+    return any(lexicon.has(idea, clause) for idea in _GENERAL)
 
 
 def _is_sum(readings: list[Reading]) -> bool:

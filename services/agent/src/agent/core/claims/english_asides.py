@@ -63,6 +63,9 @@ ENGLISH_ASIDES = Asides(
         r"before i can",
     ),
     invitation=(
+        r"let me (?:read|repeat|go over|sum up) .. (?:back|that|it)",
+        r"^to confirm$",
+        r"just to (?:confirm|be sure|check)",
         r"want me to",
         r"just say",
         r"tell me if",
@@ -121,6 +124,7 @@ ENGLISH_ASIDES = Asides(
         r"(?:refunds|returns|cancellations|labels|orders|parcels|customers|shoppers|items|purchases|address changes|gift cards|products|packages|deliveries) (?!of |we |i |you ).{0,12}(?:are|take|can|must|may|go|need|over|under|above|below|placed|delivered|returned|that|ship|shipped|get|cost|leave|arrive|will|have|come|remain|stay|within|require|run|usually|normally)",
     ),
     rule=(
+        r"(?:\w+-?digit|confirmation|login|access) code",
         r"^thank(?:s| you)",
         r"(?:one-time|verification|security) code",
         r"only possible",
@@ -163,6 +167,7 @@ ENGLISH_ASIDES = Asides(
         r"before (?:i|we) (?:can|could|may|change|cancel|refund|do|issue|make|start|touch)",
     ),
     instruction=(
+        r"check (?:the|your|that|this) (?:order )?(?:number|spelling|id|details|link)",
         r"^to (?:update|edit|change|correct|modify|amend|add|set|delete|remove) (?:your|the|an?) [^.]*$",
         r"(?:please|kindly)(?! (?:note|be|find|rest|expect|see|use|print|stick|download|check|look))",
         r"^(?:please )?(?:send|tell|choose|pick|give|open|click|go|log|sign|enter|visit|reply|write|contact|call|ask|pack|bring|keep|take a|try|make sure|provide|share|confirm|note that you can|drop .. (?:at|off|in)|hand it|wrap|seal|tape|attach|put)",
@@ -179,4 +184,8 @@ ENGLISH_ASIDES = Asides(
         r"as long as",
     ),
     when=(r"as soon as", r"once", r"when", r"after", r"the moment", r"until"),
+    unseen=(
+        r"(?:cannot|could not|can not|do not|did not|unable to) (?:find|see|locate|have)",
+        r"no (?:order|trace|record) .. (?:found|on file|in your account|under)",
+    ),
 )

@@ -184,7 +184,7 @@ WEAK: dict[str, tuple[str, ...]] = {
         _LABEL,
     ),
     "account_change": (
-        r"(?:your|the|old|new) (?:old |new |married |maiden )?(?:e-?mail|email address|phone|number|name|surname|profile|login|mobile|account)",
+        r"(?:your|the|old|new) (?:old |new |married |maiden )?(?:e-?mail|email address|phone|number|name|surname|profile|login(?! (?:has|is|was|session))|mobile|account)",
         r"contact details",
         r"your (?:sur|last |first )?name",
         r"your (?:profile|number)",
@@ -292,7 +292,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"has not been (?:shipped|sent)",
     ),
     "lost": (
-        r"(?:nobody|no one|cannot|can not) (?:can )?(?:find|locate|trace)",
+        rf"(?:nobody|no one|they|{_CARRIER}) (?:can|cannot|can not|could not|are unable to|is unable to) (?:find|locate|trace)",
         r"nowhere to be found",
         r"lost in transit",
         r"(?:been |is |was |got |gone |went )?(?:lost|missing|astray|untraceable)",

@@ -59,6 +59,7 @@ FRENCH_ASIDES = Asides(
         r"on peut",
     ),
     invitation=(
+        r"(?:je|pour) (?:répète|récapitule|résume|récapituler|résumer)",
         r"si (?:cela|ça|besoin)",
         r"dites-moi",
         r"si (?:vous|tu)",
@@ -106,6 +107,7 @@ FRENCH_ASIDES = Asides(
         r"(?:les|nos|des|ces|toutes les|tous les) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous)| de (?:votre|ta|la|cette))",
     ),
     rule=(
+        r"code (?:à \w+ chiffres|de accès|de confirmation)",
         r"^merci (?:pour|de votre|beaucoup|d)",
         r"code (?:à usage unique|de vérification|de sécurité)",
         r"certaines banques",
@@ -147,4 +149,5 @@ FRENCH_ASIDES = Asides(
     ),
     condition=(r"si", r"au cas où", r"à moins que", r"à condition", r"serait", r"pourrait", r"serions", r"en cas de"),
     when=(r"quand", r"lorsque", r"dès", r"dès que", r"une fois", r"après", r"aussitôt que", r"jusque", r"tant que"),
+    unseen=(r"ne (?:\w+ )?(?:trouve|trouvons|vois|voyons|retrouve|retrouvons|figure|apparaît|existe)",),
 )

@@ -269,6 +269,7 @@ GERMAN = Source(
     ),
     will=(r"wird", r"werde", r"werden", r"wirst"),
     future=(
+        r"meld(?:e|en) (?:mich|uns|wir uns)",
         r"im begriff",
         r"in (?:einer|einem) (?:minute|moment|augenblick)",
         r"(?:wird|werden|werde|wirst)(?! .* worden)",

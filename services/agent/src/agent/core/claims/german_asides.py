@@ -52,6 +52,8 @@ GERMAN_ASIDES = Asides(
         r"lieber",
     ),
     invitation=(
+        r"ich (?:wiederhole|fasse zusammen|lese vor)",
+        r"zur sicherheit noch einmal",
         r"(?:wenn|falls) (?:sie|du|ihnen|dir)",
         r"auf wunsch",
         r"sagen sie",
@@ -111,6 +113,7 @@ GERMAN_ASIDES = Asides(
         r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen)(?! (?:ihrer|deiner|dieser|der|aus)) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
     ),
     rule=(
+        r"(?:\w+stellig\w*|zugangs\w*) (?:code|zahl)",
         r"^(?:vielen )?dank(?:e)?",
         r"(?:einmal|bestätigungs|sicherheits)code",
         r"(?:geht|möglich) nur",
@@ -172,4 +175,5 @@ GERMAN_ASIDES = Asides(
         r"vorausgesetzt",
     ),
     when=(r"sobald", r"nachdem", r"nach", r"wenn", r"bis"),
+    unseen=(r"(?:finde|finden|sehe|sehen|gibt|existiert|kenne\w*) .. (?:nicht|kein\w*)",),
 )

@@ -39,6 +39,7 @@ class Asides:
     instruction: Words
     condition: Words
     when: Words
+    unseen: Words
 
 
 @dataclass(frozen=True)

@@ -260,7 +260,7 @@ def _read_bare(sentence: _Sentence, context: Kind | None) -> list[Reading]:
             readings.append(status)
         elif lexicon.has("exact_time", clause) and not is_denied(clause, lexicon):
             readings.append(Reading(("order_status",), "unknowable", clause))
-        elif lexicon.has("sorted_out", clause):
+        elif lexicon.has("sorted_out", clause) and not lexicon.has("when", clause):
             readings.append(Reading((kind,), "negated" if lexicon.has("negation", clause) else "done", clause))
         elif _strange_deed(clause, lexicon):
             readings.append(Reading(("action",), "done", clause))

@@ -50,6 +50,8 @@ SPANISH_ASIDES = Asides(
         r"antes de (?:poder|hacer|que (?:pueda|podamos))",
     ),
     invitation=(
+        r"(?:se|te) lo (?:repito|resumo|leo)",
+        r"(?:repito|recapitulo)",
         r"si (?:te|le|lo|me|nos|necesitas|necesita)",
         r"dime si",
         r"si (?:quieres|quiere|lo deseas|lo desea|prefieres|prefiere)",
@@ -96,6 +98,7 @@ SPANISH_ASIDES = Asides(
         r"(?:los|las|nuestr[oa]s|estos|todas las|todos los) (?:reembolsos|devoluciones|pedidos|etiquetas|cancelaciones|envíos|artículos|productos|clientes|compras|gastos|prendas|cambios de dirección|abonos|paquetes|tarjetas)(?! que te| de (?:tu|su) )",
     ),
     rule=(
+        r"código de (?:\w+ (?:cifras|dígitos)|acceso|confirmación)",
         r"^(?:muchas )?gracias",
         r"código de (?:un solo uso|verificación|seguridad)",
         r"solo es posible",
@@ -151,4 +154,5 @@ SPANISH_ASIDES = Asides(
         r"sería\w*",
     ),
     when=(r"cuando", r"en cuanto", r"una vez", r"tan pronto como", r"después de", r"tras", r"hasta que", r"nada más"),
+    unseen=(r"no (?:\w+ )?(?:encuentr\w+|encontr\w+|veo|vemos|figura|consta|aparece|existe|localiz\w+)",),
 )

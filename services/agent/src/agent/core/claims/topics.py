@@ -107,8 +107,7 @@ def _settle_data(clause: str, found: Found, lexicon: Lexicon) -> Found:
     if "account_change" in kept and "address_change" in kept:
         del kept["address_change" if _is_account(clause, lexicon) else "account_change"]
     place = "account_change" in kept and _is_place(clause, lexicon)
-    # "nothing in your profile was touched" is about the account itself
-    if "account_change" in kept and ("amtx" in clause or (place and not lexicon.has("negation", clause))):
+    if "account_change" in kept and ("amtx" in clause or (place and not _is_denied_change(clause, lexicon))):
         del kept["account_change"]
     if "address_change" in kept or "account_change" in kept:
         kept.pop("refund", None)
@@ -119,6 +118,11 @@ def _is_place(clause: str, lexicon: Lexicon) -> bool:
     """ "The label waits in your account": the account is where, not what."""
     rest = lexicon.one["at_account"].sub(" ", clause)
     return rest != clause and not any(p["account_change"].search(rest) for p in (lexicon.strong, lexicon.weak))
+
+
+def _is_denied_change(clause: str, lexicon: Lexicon) -> bool:
+    """ "Nothing in your profile was altered" is about the account itself, "I see no order in your account" is not."""
+    return lexicon.has("negation", clause) and lexicon.strong["account_change"].search(clause) is not None
 
 
 def _overlap(one: re.Match[str], other: re.Match[str]) -> bool:
