@@ -27,12 +27,14 @@ from aiokafka.errors import KafkaError
 from faststream import AckPolicy
 from faststream.kafka import KafkaBroker, KafkaMessage
 from faststream.kafka.message import KafkaAckableMessage
+from faststream.security import BaseSecurity
 from prometheus_client import Counter, Gauge
 from pydantic import BaseModel, ValidationError
 
 from common import db
 from common.errors import Malformed, Refused, Transient
 from common.ids import derived_id
+from common.kafka_tls import tls_context
 from common.producer import MAX_RECORD_BYTES, Producer
 from common.settings import BusSettings
 from common.telemetry import continue_trace, get_logger
@@ -97,8 +99,10 @@ class Consumer:
     def __init__(self, settings: BusSettings, producer: Producer, subscriptions: Sequence[Subscription[Any]]) -> None:
         self._settings, self._producer, self._subscriptions = settings, producer, subscriptions
         self._progress = [_Progress() for _ in subscriptions]
+        tls = tls_context(settings.kafka_tls_dir)
         self._broker = KafkaBroker(
             settings.kafka_bootstrap,
+            security=BaseSecurity(ssl_context=tls) if tls else None,
             consumer_only=True,
             graceful_timeout=15,
             logger=logging.getLogger("faststream"),

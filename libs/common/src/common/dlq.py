@@ -7,6 +7,7 @@ import sys
 from aiokafka import AIOKafkaConsumer, ConsumerRecord
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
+from common.kafka_tls import security_protocol, tls_context
 from common.producer import MAX_RECORD_BYTES, Producer
 from common.settings import BusSettings
 from common.topics import BY_NAME, Topic
@@ -20,10 +21,13 @@ async def replay(settings: BusSettings, topic: Topic, *, group: str | None, limi
     ``group`` takes only those that this consumer group could not take. Progress is committed after each
     acknowledgement, so an interrupted replay goes on where it stopped.
     """
-    producer = Producer(settings.kafka_bootstrap, settings.topic_prefix)
+    producer = Producer(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_tls_dir)
+    tls = tls_context(settings.kafka_tls_dir)
     consumer = AIOKafkaConsumer(
         settings.topic_prefix + topic.dlq,
         bootstrap_servers=settings.kafka_bootstrap,
+        security_protocol=security_protocol(tls),
+        ssl_context=tls,
         group_id=f"{settings.topic_prefix}dlq-replay-{group or 'all'}",
         auto_offset_reset="earliest",
         enable_auto_commit=False,

@@ -2,12 +2,14 @@
 
 import asyncio
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 from aiokafka import AIOKafkaProducer
 from pydantic import BaseModel
 
+from common.kafka_tls import security_protocol, tls_context
 from common.telemetry import traceparent
 from common.topics import Topic
 
@@ -25,16 +27,22 @@ def event_headers(event_id: str, occurred_at: datetime) -> dict[str, str]:
 
 
 class Producer:
-    """Sends events and raw records; ``topic_prefix`` keeps tests on a given server apart."""
+    """Sends events and raw records; ``topic_prefix`` keeps tests on a given server apart.
 
-    def __init__(self, bootstrap: str, topic_prefix: str = "") -> None:
+    ``tls_dir`` is ``BusSettings.kafka_tls_dir``.
+    """
+
+    def __init__(self, bootstrap: str, topic_prefix: str = "", tls_dir: Path | None = None) -> None:
         self._bootstrap, self._prefix = bootstrap, topic_prefix
+        self._tls = tls_context(tls_dir)
         self._producer: AIOKafkaProducer | None = None
 
     async def start(self) -> None:
         """Connect; waits for a broker that is still starting."""
         self._producer = AIOKafkaProducer(
             bootstrap_servers=self._bootstrap,
+            security_protocol=security_protocol(self._tls),
+            ssl_context=self._tls,
             enable_idempotence=True,
             acks="all",
             max_request_size=MAX_RECORD_BYTES,

@@ -12,6 +12,8 @@ class BusSettings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="ignore")
 
     kafka_bootstrap: str
+    # Where the broker asks for a client certificate: the folder of ca.crt, user.crt and user.key.
+    kafka_tls_dir: Path | None = None
     redis_url: str = ""
     # Tests on a given server keep to topics of their own (SPEC §15).
     topic_prefix: str = ""
