@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
-KAFKA, DSN = os.environ["BENCH_KAFKA"], os.environ["BENCH_DSN"]
+KAFKA, DSN = os.environ.get("BENCH_KAFKA", ""), os.environ.get("BENCH_DSN", "")
 PREFIX = os.environ.get("BENCH_PREFIX", "bench.")
 MESSAGES, WORK, REPLIES = f"{PREFIX}messages", f"{PREFIX}work", f"{PREFIX}replies"
 TABLES = """
