@@ -13,6 +13,7 @@ ENGLISH = Source(
         (r"\bsquared (?:up )?your account\b", r"squared up"),
         (r"\b(?:house|street|door|flat) number\b", r"address"),
         (r"\b(right|correct|wrong|new) street\b", r"\1 address"),
+        (r"\b(change|update|correction)s? (?:to|in|of|on) your (?:account|profile)\b", r"account \1"),
         (r"\bcan't\b", "cannot"),
         (r"\bwon't\b", "will not"),
         (r"\bshan't\b", "shall not"),

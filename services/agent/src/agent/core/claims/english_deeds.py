@@ -103,6 +103,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"(?:creat\w+|generat\w+|sent|send|sending|attach\w+|issu\w+|made|mak(?:e|ing)|email\w*|e-mailed|mailed|printed|prepar\w+|produc\w+|enclosed?|set up|setting up|arrang\w+|uploaded|add(?:ed|ing)|put|got|get|getting|have|drop(?:ped|ping)|provid\w+|find|download|print|here is|there is|give|given|gave|drawn up|popped|use|order(?:ed|ing)|work(?:ing)? on|stick|requested|approv\w+|placed|left|see) .. {_LABEL}",
     ),
     "account_change": (
+        r"account (?:change|update|correction) .. \w+",
         r"(?:in|on|of|to) your (?:profile|account|details|records?) .. (?:altered|changed|edited|touched|modified|updated|amended)",
         r"(?:nothing|anything) .. (?:profile|account details|contact details) .. \w+",
         r"typo .. (?:fixed|corrected|gone)",
@@ -190,7 +191,7 @@ WEAK: dict[str, tuple[str, ...]] = {
         r"your (?:profile|number)",
         r"(?:contact|account|personal) (?:details|data|info\w*)",
         r"(?:your|the) (?:phone|mobile|e-?mail)(?: number| address)?",
-        r"account change",
+        r"account (?:change|update|correction)",
     ),
     "handoff": (
         rf"{PERSON}",
