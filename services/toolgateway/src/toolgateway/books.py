@@ -1,5 +1,6 @@
 """``python -m toolgateway.books check|compare|rebuild|export``: the ledger against the provider, and for auditors.
 
+check               the ledger against the rules of the audit that it alone can answer; exit 1 when one is broken
 compare             open a task for money without a row, and for a row without money; exit 1 when there is any
 rebuild             after a restore: write back the rows of refunds that the provider has made under our keys;
                     throw the switch to ``stop`` before and back afterwards
@@ -16,13 +17,15 @@ from common import db
 from common.clock import SystemClock
 from common.money import from_minor
 from toolgateway.adapters import operations, store
-from toolgateway.adapters.checks import find_offenders
 from toolgateway.adapters.payments import Payments, ProviderRefund
 from toolgateway.app import build
+from toolgateway.audit import evidence
+from toolgateway.audit.checkers import run_checkers
 from toolgateway.core.actions import ledger_columns
 from toolgateway.core.books import Entry, Stray, csv_text, find_strays, read_refund_key
 from toolgateway.core.digests import approval_digest, canonical_json
 from toolgateway.facts import Facts
+from toolgateway.policy import load_policy, packaged_policy
 from toolgateway.settings import Settings
 
 _COLUMNS = [
@@ -125,9 +128,11 @@ async def _compare(pool: db.Database, payments: Payments, _: Facts) -> int:
 
 async def _check(pool: db.Database, _: Payments, __: Facts) -> int:
     async with pool.acquire() as conn:
-        broken = await find_offenders(conn)
-    for rule, keys in broken.items():
-        print(json.dumps({"rule": rule, "keys": keys[:20], "count": len(keys)}))
+        await evidence.prepare(conn, load_policy(packaged_policy()))
+        findings = await run_checkers(conn, frozenset({"ledger", "limits"}))
+    broken = [finding for finding in findings if finding.offenders]
+    for finding in broken:
+        print(json.dumps({"rule": finding.checker.title, "offenders": finding.offenders[:20]}))
     return 1 if broken else 0
 
 
