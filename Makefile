@@ -56,6 +56,10 @@ test: setup ## run every test on real Kafka, PostgreSQL and Redis (ARGS= goes to
 test-slow: setup ## run the long lanes as well
 	@$(OFFLINE) $(PY) -m pytest -q -m slow --timeout 1800 $(ARGS)
 
+.PHONY: audit
+audit: setup ## hold the running stack's databases, ledger topic and money against C1-C10; exit 1 on any violation
+	@$(PY) -m toolgateway.audit .run/stack.env
+
 .PHONY: bench
 bench: setup ## measure the product beside floors of bare libraries, in one run (SECONDS_EACH=30)
 	@$(OFFLINE) $(PY) -m bench --seconds $(or $(SECONDS_EACH),30)
