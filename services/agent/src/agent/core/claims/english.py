@@ -10,6 +10,7 @@ ENGLISH = Source(
     asides=ENGLISH_ASIDES,
     code="en",
     spellings=(
+        (r"^(tomorrow|tonight|(?:on )?\w+day)((?: \w+){0,2}),", r"\1\2"),
         (r"\bsquared (?:up )?your account\b", r"squared up"),
         (r"\b(?:house|street|door|flat) number\b", r"address"),
         (r"\b(right|correct|wrong|new) street\b", r"\1 address"),
@@ -41,7 +42,7 @@ ENGLISH = Source(
         r"which is why",
         r"yet(?= (?:the|your|we|i)\b)",
         r"since(?= (?:your|it|the|we|i)\b)",
-        r"(?<!long\s)as(?= (?:your|it|the) (?:order|parcel|has|is|had)\b)",
+        r"(?<!long\s)(?<!soon\s)as(?= (?:your|it|the) (?:order|parcel|has|is|had)\b)",
     ),
     stopwords=frozenset(
         "the your you we i is are has have been was to of and for it will our on in with that this not can a".split()
@@ -70,6 +71,7 @@ ENGLISH = Source(
         r"(?:once|if|when|as soon as|after|should|provided|subject to|assuming|until|unless|the moment|depends on|dependent on|conditional on|as long as|following|pending|only with|upon|on) .. (?:approv\w+|agree\w*|decid\w+|decision|sign\w* (?:it )?off|sign-?off|green light|go-?ahead|okay\w*|ok|consent\w*|says? yes|yes|nods?|authori[sz]\w+|releas\w*|clears|cleared|gives? .. (?:nod|go|ok|yes)|review(?:ed)?|signature|signs|accepts?|accepted|permits?|allows?|waves?)",
     ),
     negation=(
+        r"(?:order|purchase|ordx) (?:still )?stands",
         r"unable to",
         r"left .. as",
         r"leave .. as",
@@ -144,7 +146,7 @@ ENGLISH = Source(
         rf"(?:must|has to|needs to) be .. by .. {PERSON}",
         rf"{PERSON} .. (?:last word|final say|final word|call to make)",
         r"(?:last word|final say) .. (?:is|lies|rests|belongs)",
-        r"(?:await\w*|wait(?:s|ing)? (?:for|on)|needs?|requires?|pending|subject to|up for|in for|out for|submitted for|sent (?:\w+ ){0,3}for|with .. for|hinges on|depends on|missing|lacks|asked .. for|hangs on|still wants|requested|before|passed .. for|put .. for|forwarded .. for|given .. for|queued for) .. (?:approval|approved?|decision|decided?|decide|sign(?:ing)?-? ?off|signature|go-?ahead|green light|okay|ok|consent|nod|authori[sz]ation|authori[sz]e\w*|blessing|yes|human review|review|manual check|second pair of eyes|verdict|say-so|thumbs up|permission|confirmation from a|final word)",
+        r"(?:await\w*|wait(?:s|ing)? (?:for|on)|needs?|requires?|pending|subject to|up for|in for|out for|submitted for|sent (?:\w+ ){0,3}for|with .. for|hinges on|depends on|missing|lacks|asked .. for|hangs on|still wants|requested|before|passed .. for|put .. for|forwarded .. for|given .. for|queued for) .. (?:approval|approved?|decision|decided?|decide|sign(?:ing)?-? ?off|signature|go-?ahead|green light|okay|ok|consent|nod|authori[sz]ation|authori[sz]e\w*|blessing|yes|human review|review|manual check|second pair of eyes|verdict|say-so|thumbs[- ]?up|permission|confirmation from a|final word)",
         rf"{PERSON} (?:\w+ ){{0,3}}(?:decid\w+|approv(?:e|es|ing)|review\w*|(?:signs?|signing|sign) off|authori[sz](?:e|es|ing)|must|needs? to|has to|have to|have yet|has yet|consider\w*|weigh\w*|assess\w*|evaluat\w+|judg\w+|examin\w+|study\w*|going over|check(?:s|ing)?|look(?:s|ing)? (?:at|over)|yet to|still has|confirm)",
         r"under (?:human |manual )?review",
         r"being (?:reviewed|assessed|considered|examined|evaluated|looked at|checked)",
@@ -163,7 +165,7 @@ ENGLISH = Source(
     ),
     approved=(
         r"approved",
-        r"(?:gave|given|got|has|have|had|received|with) .. (?:green light|go-?ahead|approval|okay|thumbs up|nod|sign-?off)",
+        r"(?:gave|given|got|has|have|had|received|with) .. (?:green light|go-?ahead|approval|okay|thumbs[-](?:up)|thumbs up|nod|sign-?off)",
         r"signed off",
         r"authori[sz]ed",
         r"greenlit",
@@ -199,6 +201,7 @@ ENGLISH = Source(
         r"red light",
     ),
     failed=(
+        r"(?:knocked back|turned down|thrown out|sent back) by .. (?:processor|provider|bank|gateway|system)",
         r"(?:transfer|payout|payment) (?:\w+ ){0,3}(?:rejected|refused|declined)",
         r"gone wrong",
         r"(?:provider|processor|bank|gateway) (?:\w+ ){0,3}(?:refused|rejected|declined|returned)",
@@ -218,6 +221,7 @@ ENGLISH = Source(
         r"error",
     ),
     unknowable=(
+        r"(?:already|now) see .. on your (?:\w+ )?(?:statement|account)",
         r"(?:at|in) your bank(?: now| already)?",
         r"by your bank",
         r"your bank .. (?:credited|posted|booked|accepted|received|confirmed)",
@@ -272,6 +276,7 @@ ENGLISH = Source(
         r"hang tight",
     ),
     started=(
+        r"put .. forward",
         r"request (?:has |was |is |have )*(?:gone in|submitted|in|sent|received|recorded|placed|registered|lodged|passed)",
         r"gone in",
         r"asked (?:for|to|that)",
@@ -376,6 +381,8 @@ ENGLISH = Source(
         "address": (r"address",),
     },
     exact_time=(
+        r"(?:be|is|stand) .. (?:door|with you|there) .. (?:by|before|at) (?:noon|midday|\d+)",
+        r"(?:by|before|at) (?:noon|midday|\d+ ?[ap]m) (?:tomorrow|today|on \w+day)",
         r"(?:arrives?|comes?|lands?|be there|delivered|delivery|gets? (?:there|to you)) .. at \d+(?: ?[ap]m| ?o.clock|:\d\d)",
         r"(?:arrive|be delivered|be with you|come|reach you|get there|deliver\w*|at your door) .. (?:tomorrow|today|tonight|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|this (?:afternoon|evening|week)|in \d+ days|next week)",
     ),

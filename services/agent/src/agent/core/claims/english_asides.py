@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 ENGLISH_ASIDES = Asides(
     noise=(
+        r"(?:the|your|this) case (?:is |as )?(?:now )?closed",
         r"as (?:requested|agreed|discussed|promised)",
         r"(?:who|that) (?:can|could|will) (?:help|assist|sort|solve|answer)(?: \w+)?",
         r"order (?:number|id|confirmation)",
@@ -36,6 +37,7 @@ ENGLISH_ASIDES = Asides(
         r"no longer out of pocket(?=\W*$)",
     ),
     offer=(
+        r"you (?:\w+ )?(?:asked|wondered|wanted to know|were wondering|are asking|enquired|inquired|were asking) (?:\w+ )?(?:whether|if|about)",
         r"(?:i|we) (?:can|could|may|might|would)(?! not)(?! (?:now )?(?:already )?(?:confirm|see|tell|assure|say|report|promise|happily confirm|gladly confirm|inform|also confirm|also see|only see|only confirm))",
         r"you (?:can|could|may|might)(?! (?:now |already |also )*(?:see|find|expect|download|print|use|view|open|access|look forward|pick|track|check|rest|relax|consider|count|be sure|grab|get it|collect|spend))",
         r"would you like",
@@ -63,6 +65,7 @@ ENGLISH_ASIDES = Asides(
         r"before i can",
     ),
     invitation=(
+        r"^(?:one|a|just a) (?:word|yes|nod)(?: \w+){0,3}$",
         r"let me (?:read|repeat|go over|sum up) .. (?:back|that|it)",
         r"^to confirm$",
         r"just to (?:confirm|be sure|check)",
@@ -82,6 +85,7 @@ ENGLISH_ASIDES = Asides(
         r"might",
     ),
     policy=(
+        r"(?:our|the) (?:team|teams|staff|agents|advis[eo]rs|people|specialists) (?:speaks?|works?|is available|are available|is reachable|are based|is based|handles?|answers?)(?! .*(?:your|you|this|it)(?: |$))",
         r"(?:from|between) \d+(?: ?[ap]m)? (?:to|until|till|and) \d+",
         r"(?:valid|good) for (?:\w+ ){0,2}(?:\d+|days|weeks|months)",
         r"expires? (?:after|in|within)",

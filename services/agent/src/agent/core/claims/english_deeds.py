@@ -59,6 +59,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:issu\w+|process\w+|complet\w+|made|sent|put|pushed|executed|confirmed|approv\w+|declin\w+|reject\w+|initiat\w+|trigger\w+|start\w+|submitted|requested|arrang\w+|granted|authori[sz]ed|turned down|finali[sz]ed|actioned|grant|signed off) .. refunds?",
     ),
     "cancel": (
+        r"(?:order|purchase|ordx) (?:still )?stands",
         r"(?:consider|regard|treat|count) .. (?:order|purchase|ordx) .. (?:void|closed|gone|dead|dropped)",
         r"order .. gone .. system",
         r"(?:order|purchase) is gone",
@@ -113,6 +114,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:phone|mobile|e-?mail|name|surname)(?: number)?(?: address)? change",
     ),
     "handoff": (
+        r"(?:connect|transferr?|putt?|patch)(?:ing|ed)? you(?: (?:now|through|over|across))*$",
+        r"(?:nobody|no one|no colleague|no person)(?: else)? .. (?:involved|informed|notified|contacted|looking|assigned|alerted|seen)",
         r"(?:handed|passed|given|forwarded|sent|shown|mentioned|escalated) (?:this|that|it|your case|the case|the matter) .. (?:anyone|anybody)",
         rf"{_CARRIER} .. (?:was|were|has been|have been|been) (?:asked|told|contacted|alerted|notified|instructed|chased)",
         rf"(?:report|notif|alert|flag)\w+ .. {_CARRIER}",
@@ -206,6 +209,11 @@ WEAK: dict[str, tuple[str, ...]] = {
     ),
 }
 STATUSES: dict[str, tuple[str, ...]] = {
+    "moving": (
+        r"(?:still|currently|now) (?:\w+ )?(?:in transit|on (?:its|the) way|en route|travell?ing|moving|on the road)",
+        r"(?:in transit|out for delivery|on the move)",
+        r"is on its way",
+    ),
     "shipped": (
         r"on board",
         r"(?:delivery )?(?:van|truck|lorry)",
@@ -246,6 +254,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"coming your way",
     ),
     "delivered": (
+        r"(?:carrier|courier|driver|dhl|ups|fedex|usps|post) (?:\w+ )?(?:delivered|dropped)",
+        r"you have (?:not )?(?:\w+ )?(?:received|got) .. (?:order|parcel|package|ordx)",
         r"(?:will|should|shall) (?:\w+ )?(?:arrive|be delivered|be with you|reach you|come)",
         r"you (?:have )?(?:already )?(?:received|got) (?:your|the)",
         r"you have .. (?:order|parcel|package) (?:now|already)",

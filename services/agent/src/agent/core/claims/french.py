@@ -10,6 +10,7 @@ FRENCH = Source(
     asides=FRENCH_ASIDES,
     code="fr",
     spellings=(
+        (r"^(demain|ce soir|(?:lun|mar|mercre|jeu|vendre|same)di)((?: \w+)?),", r"\1\2"),
         (r"\bpersonne ne\b", r"nul ne"),
         (r"\bnuméro de (?:la )?rue\b", r"adresse"),
         (r"\b(bonne|nouvelle) rue\b", r"\1 adresse"),
@@ -27,7 +28,7 @@ FRENCH = Source(
         r"mais",
         r"car",
         r"parce que",
-        r"donc",
+        r"donc(?= (?:le|la|les|votre|nous|je|vous|il|elle|ce|un|une|rien|aucun)\b)",
         r"puisque",
         r"tandis que",
         r"alors que",
@@ -37,7 +38,7 @@ FRENCH = Source(
         r"même si",
         r"bien que",
         r"ainsi",
-        r"comme(?= (?:votre|ta|la|elle|il) )",
+        r"(?<!reste\s)comme(?= (?:votre|ta|la|elle|il) )",
         r"étant donné que",
     ),
     stopwords=frozenset(
@@ -72,6 +73,7 @@ FRENCH = Source(
         r"(?:si|quand|lorsque|dès que|dès|une fois|après|aussitôt que|jusque|sous réserve|à condition|tant que|dépend\w*|sans|en cas de|avec|suite à|moyennant|seulement si|que si) .. (?:approuv\w+|approbation|accord\w*|valid\w+|feu vert|accept\w+|décid\w+|décision|sign\w+|autoris\w+|oui|aval|agrément|consent\w+|d'accord|de accord|permission|tranch\w+|donné son|donne son)",
     ),
     negation=(
+        r"reste (?:comme|tel\w*|celui|celle)",
         r"laiss\w+ .. tel\w*",
         r"reste (?:active|valable|en place)",
         r"reste (?:la même|identique|le même|inchangé\w*)",
@@ -177,6 +179,7 @@ FRENCH = Source(
         r"défavorable",
     ),
     failed=(
+        r"(?:prestataire|banque|système) .. ne (?:a|ont) pas (?:exécuté|traité|accepté|passé)",
         r"(?:prestataire|banque) (?:\w+ ){0,4}(?:refus|rejet)\w+",
         r"(?:virement|versement|paiement|transfert) (?:\w+ ){0,3}(?:rejeté|refusé)\w*",
         r"(?:rejeté|refusé|renvoyé|retourné)\w* par (?:la|votre) banque",
@@ -196,6 +199,7 @@ FRENCH = Source(
         r"mal passée?",
     ),
     unknowable=(
+        r"sur votre relevé (?:\w+ ){0,4}(?:déjà|bien)",
         r"(?:à|dans) (?:votre|ta) banque",
         r"(?:est|sont) (?:déjà |bien )*(?:à|dans|chez|sur) (?:votre|ta) (?:banque|compte bancaire)",
         r"par (?:votre|ta) banque",
@@ -212,6 +216,7 @@ FRENCH = Source(
         r"atteint votre (?:banque|compte)",
     ),
     pending=(
+        r"(?:passe|transite|chemine|circule|tourne) encore",
         r"pendant que .. est (?:traité|examiné|préparé|effectué)e?",
         r"occup(?:ons|e)",
         r"en mouvement",
@@ -347,6 +352,7 @@ FRENCH = Source(
         "address": (r"adresse",),
     },
     exact_time=(
+        r"(?:demain|ce soir|lundi|mardi|mercredi|jeudi|vendredi) .. (?:devant (?:votre|ta) porte|chez vous|livré\w*|entre vos mains|sera là)",
         r"(?:arrive\w*|livr\w+) .. à \d+ ?h",
         r"(?:arriver\w*|arrive|livr\w+|recevrez|recevras|aurez) .. (?:demain|aujourd'hui|(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)|cette semaine|ce soir|dans \d+ jours)",
     ),

@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 FRENCH_ASIDES = Asides(
     noise=(
+        r"(?:le|votre|ce) dossier (?:est |comme |désormais )*(?:clos|classé|fermé|terminé)",
         r"comme (?:demandé|convenu|prévu|promis)",
         r"ticket de caisse",
         r"qui (?:peut|pourra|saura) .. \w+",
@@ -59,6 +60,7 @@ FRENCH_ASIDES = Asides(
         r"on peut",
     ),
     invitation=(
+        r"^(?:un|juste un) (?:mot|signe|oui)(?: \w+){0,3}$",
         r"(?:je|pour) (?:répète|récapitule|résume|récapituler|résumer)",
         r"si (?:cela|ça|besoin)",
         r"dites-moi",
@@ -72,6 +74,8 @@ FRENCH_ASIDES = Asides(
         r"pouv\w+",
     ),
     policy=(
+        r"(?:notre|nos|le) (?:équipes?|conseillers|agents|personnel|service) (?:parle|travaille|est joignable|répond|parlent|travaillent|répondent)(?:nt)?(?! .*(?:votre|vous|dossier))",
+        r"un remboursement (?:met|prend|peut|se|demande|arrive|apparaît|tarde)",
         r"de \d+ ?h(?:\d\d)? à \d+",
         r"(?:expire|expirent|périme)",
         r"(?:doit|doivent) (?:valider|approuver|autoriser|accepter) (?:le|tout|chaque|les) remboursements?(?! de amtx)",
@@ -132,6 +136,7 @@ FRENCH_ASIDES = Asides(
         r"(?:quand|lorsque|dès que) vous (?:verrez|recevrez|aurez) (?:votre|le|la) (?:remboursement|argent|étiquette|virement)",
     ),
     wish=(
+        r"je (?:regarde|vérifie|consulte|vais (?:voir|vérifier|regarder)) (?:où|si|ce|le|la|votre|cela)",
         r"vous (?:avez|aviez) (?:\w+ )?(?:annulé|changé|renvoyé|commandé|acheté|envoyé|payé (?:par|avec)|appelé|choisi|déménagé)",
         r"(?:disiez|disais|écriviez|mentionniez|évoquiez|racontiez)",
         r"(?:vous|tu) (?:souhait\w+|voul\w+|veux|demand\w+|désir\w+|aimer\w+|cherchez|cherchiez|cherches|attend\w+|parl\w+|mentionn\w+|dit\w*|avez (?:demandé|dit|écrit|mentionné)|as (?:demandé|dit|écrit)|me (?:dites|demandez)|évoqu\w+|espér\w+|pens\w+|préfér\w+|interrog\w+)",

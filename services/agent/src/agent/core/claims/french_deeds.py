@@ -45,6 +45,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:fait|effectué|émis|envoyé|traité|validé|approuvé|refusé|rejeté|accordé|lancé|exécuté|initié|confirmé|enregistré|demandé|procédé|procédons|déclenché|ordonné|autorisé|réalisé|traitons|lançons|effectuons|passé|recevrez|recevoir|obtenu|finalisé|programmé|enclenché|accepté|bouclé) .. remboursement",
     ),
     "cancel": (
+        r"(?:commande|ordx) .. maintenue",
+        rf"(?:fait sauter|sauté|empêché) .. {SHIP}",
         r"disparu de .. système",
         r"commande .. (?:reste|demeure) (?:active|valable|en place|ouverte)",
         r"(?:achat|commande) .. sans effet",
@@ -61,6 +63,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:fait|effectué|enregistré|traité|validé|confirmé|demandé|approuvé|refusé|procédé|lancé|réalisé|pris|traitons|effectuons) .. annulation",
     ),
     "address_change": (
+        r"(?:livr\w+|livraison|envo\w+|ir\w+|arriv\w+|part\w+) .. (?:à|chez|au|vers) (?:votre|ton|le|la) (?:travail|bureau|voisine?|lieu de travail|boulot)",
         r"adresse de (?:votre|ta|un|une)",
         r"chez (?:votre|ta|ton) (?:sœur|frère|voisine?|mère|père|fils|fille|amie?)",
         r"nouvel(?:le)? .. adresse",
@@ -95,6 +98,9 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:changement|modification) .. (?:numéro|téléphone|e-?mail|mail|nom|coordonnées)",
     ),
     "handoff": (
+        r"(?:je|nous) vous (?:transf\w+|connect\w+|bascul\w+|mets en relation|mettons en relation)(?: \w+){0,2}",
+        r"(?:nul|personne) .. (?:intervien\w+|prévenue?|alertée?|informée?|contactée?)",
+        r"recherches? .. (?:lancée?s?|engagée?s?|en cours|ouvertes?|demandée?s?)",
         rf"cherch\w+ .. {PERSON}",
         r"ticket",
         r"(?:nous|je|on) (?:vous|te) (?:appell?er|rappell?er|contacter|recontacter|écrir|tiendr|répondr)\w+(?! .* nouve)",
@@ -164,6 +170,10 @@ WEAK: dict[str, tuple[str, ...]] = {
     ),
 }
 STATUSES: dict[str, tuple[str, ...]] = {
+    "moving": (
+        r"(?:toujours|encore|est|actuellement) (?:\w+ )?(?:en transit|en route|en chemin|en cours de (?:livraison|acheminement))",
+        r"voyage (?:encore|toujours)",
+    ),
     "shipped": (
         r"quitt\w+ (?:\w+ ){0,3}(?:entrepôt|dépôt|magasin|stock)",
         r"à bord",
@@ -219,6 +229,10 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"signée?",
     ),
     "processing": (
+        r"apprêt\w+",
+        r"conditionn\w+",
+        r"mettons .. en carton",
+        r"encore (?:chez nous|dans nos (?:locaux|murs))",
         r"table de (?:le )?emballage",
         r"table de préparation",
         r"attend de (?:être )?(?:expédié|envoyé|partir)\w*",

@@ -63,6 +63,8 @@ GERMAN = Source(
         rf"^(?:stimmt|stimmen|genehmigt|genehmigen|gibt|geben|nickt|bewilligt|erlaubt|entscheidet|segnet|sagt|willigt|winkt|billigt) (?:\w+ ){{0,2}}{PERSON}(?: .. (?:zu|frei|ab|grünes licht|ja|okay|ein|durch|es|das|sie|positiv|ok|dafür))?",
     ),
     negation=(
+        r"bleibt$",
+        r"bleibt (?:wie|so|bestehen|erhalten)",
         r"gelassen",
         r"belassen",
         r"bleibt (?:gleich|dieselbe|so|die gleiche)",
@@ -139,7 +141,7 @@ GERMAN = Source(
         r"gebilligt",
         r"(?:grünes licht|okay|ok|zustimmung|freigabe|genehmigung|segen) .. (?:gegeben|bekommen|erhalten|erteilt|da|vor|liegt|eingegangen)",
         r"(?:hat|haben|gab\w*|erhielt\w*|bekam\w*) .. grünes licht",
-        r"ja gesagt",
+        r"ja (?:\w+ ){0,5}gesagt",
         r"abgenickt",
         r"angenommen",
         r"akzeptiert",
@@ -155,7 +157,7 @@ GERMAN = Source(
         r"abgelehnt",
         r"verweigert",
         r"zurückgewiesen",
-        r"nein gesagt",
+        r"nein (?:\w+ ){0,5}gesagt",
         r"nicht (?:genehmigt|bewilligt|freigegeben|zugestimmt|akzeptiert|angenommen|gebilligt|gewährt|abgesegnet)",
         r"lehnte\w* .. ab",
         r"kein grünes licht",
@@ -170,6 +172,7 @@ GERMAN = Source(
         r"nicht stattgegeben",
     ),
     failed=(
+        r"(?:anbieter|bank|dienstleister|system) .. nicht (?:ausgeführt|verarbeitet|durchgeführt)",
         r"(?:zahlungsdienst\w*|anbieter|bank) (?:\w+ ){0,5}(?:abgelehnt|verweigert|zurückgewiesen)",
         r"von (?:der|ihrer) bank .. (?:abgelehnt|zurückgewiesen|zurückgeschickt)",
         r"bank .. (?:abgelehnt|zurückgewiesen|verweigert)",
@@ -194,6 +197,8 @@ GERMAN = Source(
         r"scheiterte",
     ),
     unknowable=(
+        r"kontoauszug (?:\w+ ){0,4}(?:amtx )?(?:bereits|schon)",
+        r"(?:bereits|schon) .. kontoauszug",
         r"(?:ist|sind) (?:schon |bereits |längst )*(?:bei|auf) (?:ihrer|deiner|ihrem|deinem) (?:bank|bankkonto)",
         r"durch (?:ihre|deine) bank",
         r"von (?:ihrer|deiner) bank",
@@ -269,6 +274,7 @@ GERMAN = Source(
     ),
     will=(r"wird", r"werde", r"werden", r"wirst"),
     future=(
+        r"lasse .. \w+en",
         r"meld(?:e|en) (?:mich|uns|wir uns)",
         r"im begriff",
         r"in (?:einer|einem) (?:minute|moment|augenblick)",
@@ -361,6 +367,7 @@ GERMAN = Source(
         "address": (r"\w*adresse", r"\w*anschrift"),
     },
     exact_time=(
+        r"(?:morgen|heute|übermorgen) .. (?:vor (?:ihrer|deiner) tür|bei (?:ihnen|dir)|im briefkasten)",
         r"(?:kommt|trifft|liefer\w*|zugestellt) .. um (?:punkt |genau )?\d+(?::\d\d)? uhr",
         r"(?:kommt|liefer\w*|zugestellt|trifft|ankomm\w*|eintreff\w*|erhalten) .. (?:morgen|heute|übermorgen|(?:am )?(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)|diese woche|in \d+ tagen)",
         r"(?:morgen|heute|übermorgen|am (?:montag|dienstag|mittwoch|donnerstag|freitag|samstag)) .. (?:zugestellt|geliefert|ankommen|eintreffen|bei ihnen|bei dir)",

@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 GERMAN_ASIDES = Asides(
     noise=(
+        r"(?:der|ihr|dieser) fall (?:\w+ ){0,3}(?:abgeschlossen|geschlossen|erledigt)",
         r"wie (?:beantragt|gewünscht|vereinbart|versprochen)",
         r"bestell(?:ungs)?nummer",
         r"auftragsnummer",
@@ -52,6 +53,8 @@ GERMAN_ASIDES = Asides(
         r"lieber",
     ),
     invitation=(
+        r"^ein (?:wort|ja|kurzes \w+)(?: \w+){0,3}$",
+        r"^(?:sagen|geben) sie (?:\w+ ){0,2}bescheid",
         r"ich (?:wiederhole|fasse zusammen|lese vor)",
         r"zur sicherheit noch einmal",
         r"(?:wenn|falls) (?:sie|du|ihnen|dir)",
@@ -68,6 +71,10 @@ GERMAN_ASIDES = Asides(
         r"dürf\w+",
     ),
     policy=(
+        r"(?:unser|unsere|das) (?:\w*team|mitarbeiter|berater|kundendienst) (?:spricht|sprechen|arbeitet|arbeiten|ist erreichbar|sind erreichbar)(?! .*(?:ihre\w*|ihnen|daran|fall))",
+        r"vergehen .. (?:tage|wochen|tagen)",
+        r"kostet (?:\w+ ){0,3}amtx",
+        r"bis eine (?:erstattung|rückzahlung)",
         r"(?:lässt|lassen) sich (?:eine|ein|alle|jede)",
         r"von \d+(?: uhr)? bis \d+",
         r"(?:ist|sind|bleibt) (?:\w+ ){0,3}gültig",
@@ -110,7 +117,7 @@ GERMAN_ASIDES = Asides(
     generic=(
         r"(?<=en\s)(?:über|unter|ab) amtx",
         r"(?:mehr als|weniger als) amtx",
-        r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen)(?! (?:ihrer|deiner|dieser|der|aus)) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
+        r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|\w*etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen)(?! (?:ihrer|deiner|dieser|der|aus)) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
     ),
     rule=(
         r"(?:\w+stellig\w*|zugangs\w*) (?:code|zahl)",

@@ -10,7 +10,7 @@ _CHANGED = (
     r"erledigt|erneuert|ergänzt|eingepflegt|abgespeichert|registriert|gewechselt|wechsele?\w*|umgezogen|verbucht|gesetzt|läuft|aussteht|aussteht|offen|ausstehend|liegt|hinzugefügt|gültig|aktiv|eingerichtet|durch|genehmig\w+|abgelehnt|beantragt|modifiziert|geupdatet|wartet|vorgenommen|im system|fehlt|umadressiert|nachgetragen|ändert|zu ihrer neuen)"
 )
 PERSON = (
-    r"(?:angestellte\w*|finanzabteilung|finanzteam|kolleg(?:e|in|en|innen)|\w*team(?:leiter\w*|leitung)?|mitarbeiter\w*|spezialist\w*|mensch\w*|fachabteilung|abteilung|vorgesetzten?r?|chef\w*|leitung|jemand\w*|expert\w+|fachleute\w*|fachteam|berater\w*|"
+    r"(?:(?:filial|finanz|team|abteilungs|geschäfts|schicht|laden|lager)leitung|(?:beschwerde|service|reklamations|anlauf)stelle|\w{3,}abteilung|angestellte\w*|finanzabteilung|finanzteam|kolleg(?:e|in|en|innen)|\w*team(?:leiter\w*|leitung)?|mitarbeiter\w*|spezialist\w*|mensch\w*|fachabteilung|abteilung|vorgesetzten?r?|chef\w*|leitung|jemand\w*|expert\w+|fachleute\w*|fachteam|berater\w*|"
     r"sachbearbeiter\w*|ansprechpartner\w*|leute|personal|kundenbetreuer\w*|kundenberater\w*|supportteam|person|führungskraft|techniker\w*|zuständige\w*|verantwortliche\w*|serviceteam|kundendienst|manager\w*|betreuer\w*|fachkraft|innendienst|buchhaltung|rechtsabteilung)"
 )
 SHIP = r"(?:bestellung|auftrag|paket|sendung|lieferung|ordx|päckchen|ware|kauf|order|einkauf)"
@@ -49,7 +49,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:veranlasst|veranlasse\w*|durchgeführt|angestoßen|eingeleitet|ausgelöst|genehmigt|abgelehnt|bestätigt|ausgeführt|gebucht|freigegeben|verarbeitet|verbucht|leite\w*|stoße\w*|bearbeite\w*|beantragt|bewilligt|erhalten|bekommen) .. (?:erstattung|rückerstattung|rückzahlung|gutschrift|rückbuchung|rücküberweisung)",
     ),
     "cancel": (
-        r"(?:bestellung|auftrag|ordx) .. (?:liste|system|plan) (?:genommen|gestrichen|entfernt)",
+        r"(?:bestellung|auftrag|ordx) .. (?:liste|system|plan|warteschlange|versand|verkehr) (?:genommen|gestrichen|entfernt)",
         r"aus .. system verschwunden",
         r"verschwunden aus .. system",
         r"in der stornierung",
@@ -71,6 +71,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:bestätigt|veranlasst|durchgeführt|vorgenommen|eingeleitet|bearbeite\w*|beantragt|genehmigt|abgelehnt|ausgeführt|angestoßen|bestätige\w*) .. (?:stornierung|storno)",
     ),
     "address_change": (
+        r"(?:an|zu) ihre\w* (?:arbeits|büro|firmen|privat|urlaubs|zweit)(?:adresse|anschrift)",
+        rf"(?:hat|haben|kennt|bekommt) .. (?:richtige|neue|korrigierte|korrekte)\w* {_ADDRESS}",
         r"(?:adresse|haus|wohnung) (?:ihrer|deiner|ihres|deines) \w+",
         r"ziel .. (?:notiert|eingetragen|vermerkt)",
         r"(?:schick|send|liefer|bring)\w* .. zu (?:ihrer|ihrem|deiner|deinem) (?:nachbar|büro|arbeit|elter|schwester|mutter)\w*",
@@ -106,6 +108,11 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:namens|nummern|daten|telefonnummern|e-mail-)änderung\w*",
     ),
     "handoff": (
+        r"stell\w* (?:sie|dich) (?:\w+ ){0,2}durch",
+        r"(?:sie|dich) .. durch(?:stellen|gestellt)",
+        r"niemand\w* .. (?:eingebunden|beteiligt|befasst|zuständig)",
+        r"(?:suche|nachsuche|fahndung) .. (?:läuft|gestartet|eingeleitet|veranlasst|begonnen)",
+        rf"{PERSON} .. (?:in kenntnis|weiß bescheid|nimmt sich)",
         r"(?:fotos?|bilder|unterlagen|nachricht|angaben) .. \w*abteilung .. (?:übergeben|weitergegeben|geschickt|weitergeleitet|vorgelegt)",
         r"niemand\w* .. (?:eingeschaltet|informiert|kontaktiert|gesprochen|weitergegeben|weitergeleitet|hinzugezogen|übergeben|bescheid|verständigt)",
         r"(?:wir|ich) (?:ruf\w*|meld\w*|kontaktier\w*|schreib\w*|informier\w*) (?:\w+ ){0,2}(?:sie|dich|ihnen|dir|uns|mich)(?! .* neue)",
@@ -186,7 +193,14 @@ WEAK: dict[str, tuple[str, ...]] = {
     ),
 }
 STATUSES: dict[str, tuple[str, ...]] = {
+    "moving": (
+        r"noch (?:\w+ )?(?:unterwegs|auf dem (?:weg|transportweg)|im transit)",
+        r"ist (?:\w+ )?(?:unterwegs|auf dem weg|auf reisen)",
+        r"in (?:der )?zustellung",
+    ),
     "shipped": (
+        r"in den händen .. (?:paketdienst\w*|zusteller\w*|kurier\w*|spedition|dhl)",
+        r"(?:aus dem|außer) haus(?:e)?",
         r"transportweg",
         r"auf dem transport",
         r"(?:zustell|liefer)wagen",
@@ -253,6 +267,9 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"(?:ist|liegt) (?:schon |bereits |jetzt )?bei (?:ihnen|dir)",
     ),
     "processing": (
+        r"mach\w* .. fertig",
+        r"noch nicht (?:draußen|aus dem haus|aus dem lager)",
+        r"(?:schnüren|richten|stellen) .. (?:zusammen|her|bereit)",
         r"packtisch",
         r"packstation(?= .. (?:lager|uns))",
         r"wartet auf (?:den|die|seinen|ihren) (?:versand|abholung)",

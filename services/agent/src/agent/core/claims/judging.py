@@ -28,6 +28,7 @@ _STATES: dict[Manner, State] = {
 }  # fmt: skip
 _STATUS_FITS = {
     "shipped": frozenset({"shipped", "delivered", "lost"}),
+    "moving": frozenset({"shipped"}),
     "delivered": frozenset({"delivered"}),
     "processing": frozenset({"processing"}),
     "lost": frozenset({"lost"}),
@@ -123,10 +124,10 @@ def _status(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> t
     named = {_bare(o) for o in said.orders}
     orders = [o for o in facts.orders if not named or _bare(o.order_id) in named]
     fits = _STATUS_FITS[reading.status or "processing"]
-    if reading.manner == "future" and not reading.negated and reading.status in ("shipped", "delivered"):
+    if reading.manner == "future" and not reading.negated and reading.status in ("shipped", "moving", "delivered"):
         if lexicon.has("exact_time", reading.clause):
             return False, "nobody here can know when"
-        ahead = {"processing"} if reading.status == "shipped" else {"processing", "shipped"}
+        ahead = {"processing"} if reading.status != "delivered" else {"processing", "shipped"}
         return any(o.status in ahead for o in orders), "still ahead"
     if reading.negated:
         return bool(orders) and any(o.status not in fits for o in orders), "status of the order"

@@ -105,6 +105,9 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
             manner = "agreed"
         if _uncertain(index, sentence):
             manner = "pending"
+        if manner == "negated" and not topic.strong and index and lexicon.one["negation"].match(clause):
+            # "we paid $25.00, not the full price": the amount is contrasted, the deed not denied
+            continue
         if manner == "done" and lexicon.has("presupposed", clause) and not _is_past(clause, lexicon):
             manner = "future"
         if manner == "done" and sentence.kindless(index - 1) and _runs(sentence.clauses[index - 1], clause, lexicon):
@@ -153,7 +156,9 @@ def _claims_nothing(index: int, sentence: _Sentence) -> bool:
     if lexicon.has("presupposed", clause) or _uncertain(index, sentence):
         return False
     ruled = index == 1 and _is_general(sentence.clauses[0], lexicon) and not lexicon.has("firm", clause)
-    aside = any(lexicon.has(i, clause) for i in ("generic", "rule", "invitation"))
+    aside = any(lexicon.has(i, clause) for i in ("generic", "rule", "invitation")) or (
+        index == 1 and lexicon.has("invitation", sentence.clauses[0]) and lexicon.has("able", clause)
+    )
     if lexicon.has("waiting", clause) and not ruled and not aside:
         return False
     if ruled or any(lexicon.has(idea, clause) for idea in ("offer", "instruction")) or _is_general(clause, lexicon):
@@ -276,7 +281,8 @@ def _bare_status(clause: str, lexicon: Lexicon) -> Reading | None:
     if loose and not lexicon.has("perfect", clause):
         return None
     topic = topics[0]
-    return Reading(topic.kinds, "done", clause, status=topic.status, negated=is_denied(topic.rest, lexicon))
+    manner: Manner = "future" if lexicon.has("future", clause) and not lexicon.has("perfect", clause) else "done"
+    return Reading(topic.kinds, manner, clause, status=topic.status, negated=is_denied(topic.rest, lexicon))
 
 
 def _strange_deed(clause: str, lexicon: Lexicon) -> bool:

@@ -10,10 +10,12 @@ SPANISH = Source(
     asides=SPANISH_ASIDES,
     code="es",
     spellings=(
+        (r"^(mañana|hoy|(?:el )?(?:lunes|martes|miércoles|jueves|viernes|sábado))((?: \w+){0,2}),", r"\1\2"),
         (r"\bva a bordo\b", "está a bordo"),
         (r"\bnúmero de (?:la )?calle\b", r"dirección"),
         (r"\bcalle (?:correcta|buena)\b", r"dirección correcta"),
         (r"\b(?:te|le) devuelvan la llamada\b", r"te llame un agente"),
+        (r"\b(cambio|modificación|actualización) (?:en|de) (tu|su) (?:cuenta|perfil)\b", r"cambio de datos"),
         (r"\bdel\b", "de el"),
         (r"\bal\b(?= (?!tanto|corriente|día|cargo|instante|momento|cliente))", "a el"),
         (r"\ba el día\b", "al día"),
@@ -67,9 +69,11 @@ SPANISH = Source(
     agreed_condition=(
         r"de (?:aprob|autoriz|acept)ar\w*",
         r"(?:hasta que|antes de que|cuando|si) .. (?:diga|digan|dice|dé|den) .. (?:sí|visto bueno|ok|luz verde)",
-        r"(?:si|cuando|en cuanto|una vez|tan pronto como|después de|tras|hasta que|hasta|siempre que|a la espera de|a condición de|depende de|en caso de|con|previa|sin|mientras no|sujeto a|supeditad\w+ a|solo si|sólo si) .. (?:aprob\w+|aprueb\w+|aprobación|autoric\w+|autoriz\w+|visto bueno|acepta\w*|acepte\w*|decid\w+|firm\w+|dé (?:el|su) \w+|den (?:el|su) \w+|luz verde|conformidad|ok|de acuerdo|sí|valid\w+|permiso|decisión|revis\w+|acuerdo|consient\w+|libere|confirme (?:mi|nuestr|el respons|la respons|un compa)\w*)",
+        r"(?:si|cuando|en cuanto|una vez|tan pronto como|después de|tras|hasta que|hasta|siempre que|a la espera de|a condición de|depende de|en caso de|(?<!cuenta\s)con|previa|sin|mientras no|sujeto a|supeditad\w+ a|solo si|sólo si) .. (?:aprob\w+|aprueb\w+|aprobación|autoric\w+|autoriz\w+|visto bueno|acepta\w*|acepte\w*|decid\w+|firm\w+|dé (?:el|su) \w+|den (?:el|su) \w+|luz verde|conformidad|ok|de acuerdo|sí|valid\w+|permiso|decisión|revis\w+|acuerdo|consient\w+|libere|confirme (?:mi|nuestr|el respons|la respons|un compa)\w*)",
     ),
     negation=(
+        r"(?:se queda|queda|quedó|sigue|está) como (?:estaba|antes|siempre)",
+        r"sigue adelante",
         r"(?:dej|deja)\w+ .. (?:como|tal)",
         r"ni un(?:a)?",
         r"(?:sigue|queda|es|sea|continúa) (?:siendo )?(?:igual|la misma|el mismo)",
@@ -115,6 +119,7 @@ SPANISH = Source(
         r"queda (?:por )?(?:confirm|complet|termin|tramit|proces)\w+",
     ),
     waiting=(
+        r"decisión .. (?:en el aire|abierta|por tomar|en suspenso)",
         r"para (?:decidir|aprobar|autorizar|su aprobación|que (?:lo |la )?(?:apruebe|decida|autorice))",
         rf"(?:tiene|tienen|debe|deben|ha de|falta) .. {PERSON}",
         rf"{PERSON} .. (?:tiene que|tienen que|debe|ha de)",
@@ -136,6 +141,7 @@ SPANISH = Source(
         r"se decidirá",
     ),
     approved=(
+        r"(?:cuenta con|tiene|con) (?:ya )?el (?:sí|visto bueno|ok|permiso)",
         r"aprobad[oa]s?",
         r"aprobó",
         r"aprobaron",
@@ -179,6 +185,7 @@ SPANISH = Source(
         r"no ha dado (?:el|su) \w+",
     ),
     failed=(
+        r"(?:proveedor|pasarela|banco|sistema) .. (?:tumb|ech|bloque)\w+",
         r"(?:pasarela|proveedor|banco) (?:\w+ ){0,4}(?:rechaz|deneg)\w+",
         r"(?:rechazad|devuelt|denegad)\w+ por (?:el|tu|su) banco",
         r"banco (?:\w+ )?(?:ha )?(?:rechaz|deneg)\w+",
@@ -199,6 +206,7 @@ SPANISH = Source(
         r"no (?:llegó|ha llegado) a",
     ),
     unknowable=(
+        r"en (?:tu|su) (?:extracto|banco|cuenta bancaria) (?:ya )?(?:te |le )?(?:aparec|figur|const|sal|ves|ve|est)\w*",
         r"en (?:tu|su) banco",
         r"(?:está|están) (?:ya )?en (?:tu|su) (?:banco|cuenta)",
         r"(?:tu|su|el) banco (?:te |le )?(?:lo |la )?(?:ha |han )?(?:abon|ingres|apunt|confirm|acept|recib|registr)\w+",
@@ -213,6 +221,7 @@ SPANISH = Source(
         r"el banco (?:ya )?(?:te |le )?(?:lo |la )?ha",
     ),
     pending=(
+        r"sigue (?:pasando|su camino|en el sistema)",
         r"se (?:tramita|procesa|gestiona|completa)",
         r"(?:tramitamos|procesamos|gestionamos|completamos|tramito|gestiono) (?:tu|su|el|la)",
         r"intentando",
@@ -261,7 +270,7 @@ SPANISH = Source(
         r"en breve",
         r"pronto",
         r"enseguida",
-        r"mañana",
+        r"(?<!esta\s)(?<!la\s)mañana",
         r"antes de que",
         r"cuando",
         r"ahora mismo (?:te |le |lo |la |se )*(?:cancel|anul|reembols|devuelv|cambi|pas|cre|envi|abon|actualiz)\w+",
@@ -277,6 +286,7 @@ SPANISH = Source(
     ),
     infinitive=(),
     happened=(
+        r"se \w+(?:aron|ieron|ó)",
         r"(?:han|ha) sido",
         r"fue(?:ron)?",
         r"se (?:han|ha)",
@@ -338,6 +348,8 @@ SPANISH = Source(
         "address": (r"dirección", r"domicilio", r"señas"),
     },
     exact_time=(
+        r"mañana .. (?:tendrás|tendrá|llegará|en (?:tu|su) (?:puerta|casa)|recibirás)",
+        r"(?:tendrás|recibirás|llegará) .. antes de las \d+",
         r"(?:llega|llegará|se entrega|entregar\w+) .. a las \d+",
         r"(?:llegará|llega|entregar\w+|entrega|recibirás|recibirá|tendrás) .. (?:mañana|hoy|pasado mañana|(?:el )?(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)|esta (?:tarde|noche|semana)|en \d+ días)",
     ),

@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 SPANISH_ASIDES = Asides(
     noise=(
+        r"(?:el|tu|su|este) (?:caso|expediente) (?:está |queda |por |ya )*cerrado",
         r"(?:como|según lo) (?:pediste|solicitado|pedido|acordado|solicitaste)",
         r"tal (?:y )?como \w+",
         r"que (?:te |le )?(?:puede|pueda|podrá|pueden|sabrá) \w+",
@@ -50,6 +51,7 @@ SPANISH_ASIDES = Asides(
         r"antes de (?:poder|hacer|que (?:pueda|podamos))",
     ),
     invitation=(
+        r"^(?:avísame|avíseme|dímelo|dígamelo|pídemelo|pídamelo|escríbeme|con un sí)$",
         r"(?:se|te) lo (?:repito|resumo|leo)",
         r"(?:repito|recapitulo)",
         r"si (?:te|le|lo|me|nos|necesitas|necesita)",
@@ -63,6 +65,7 @@ SPANISH_ASIDES = Asides(
         r"podr\w+",
     ),
     policy=(
+        r"nuestr[oa]s? (?:equipos?|agentes?|personal|asesores|expertos) (?:habla|trabaja|está disponible|atiende|hablan|trabajan|atienden)n?(?! .*(?:tu|su|contigo|te|le|caso)(?: |$))",
         r"(?:caduca|vence|expira|caducan|vencen)",
         r"de \d+(?::\d\d)? a \d+(?::\d\d)?(?: h| horas)?",
         r"^un reembolso (?:se|va|tarda|puede|requiere|necesita)",
@@ -81,7 +84,7 @@ SPANISH_ASIDES = Asides(
         r"gratis para",
         r"gratuit[oa]s?",
         r"garantía",
-        r"se (?:pueden?(?! (?:ya )?(?:descarg|imprim|ver|encontr)\w*)|reembolsan?|devuelven?|abonan?|aceptan?|cancelan?|envían?|tramitan?|admiten?|hacen?|cobran?|requieren?)(?! (?:ahora|ya|hoy))",
+        r"se (?:pueden?(?! (?:ya )?(?:descarg|imprim|ver|encontr)\w*)|reembolsan?|devuelven?|abonan?|aceptan?|cancelan?|envían?|tramitan?|admiten?|hacen?(?! cargo)|cobran?|requieren?)(?! (?:ahora|ya|hoy))",
         r"cualquier (?:artículo|pedido|producto|cliente|compra)",
         r"quien(?:es)?",
         r"antes de que (?:salga|se envíe)",

@@ -15,12 +15,14 @@ PERSON = (
 )
 SHIP = r"(?:pedido|paquete|compra|envío|ordx|orden|caja|mercancía|encargo)"
 _CARRIER = r"(?:transportista|mensajer[íi]a|mensajero|correos|seur|mrw|dhl|ups|gls|transporte|repartidor|courier|empresa de reparto|agencia)"
-_LABEL = r"(?:etiquetas?|resguardo|guía de devolución|código qr|qr|vale de devolución|rótulo|adhesivo)"
+_LABEL = r"(?:etiquetas?|franqueo(?: de (?:la |tu )?devolución)?|resguardo|guía de devolución|código qr|qr|vale de devolución|rótulo|adhesivo)"
 _FIELD = r"(?:teléfono|móvil|celular|número|correo|e-?mail|nombre|apellidos?|datos|cuenta|perfil|ficha|contacto|dirección de facturación)"
 _HAVE = r"(?:he|hemos|ha|han|habíamos|había|hayamos|haya|sido)"
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"pag\w+ .. de vuelta",
+        rf"{MONEY} .. (?:salieron|partieron|fueron|marcharon)",
         r"(?:te|le|les|os) (?:pagaremos|pagaré|pagarán|transferiremos|transferiré)",
         r"(?:pud\w+|podido|consegu\w+|logr\w+) .. (?:reembolsar|devolver|abonar|ingresar)\w*",
         rf"(?:vuelto|regresado|devuelto) .. {MONEY}",
@@ -55,6 +57,10 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:hech[oa]|hicimos|hice|realizad\w+|realizamos|emitid\w+|emitimos|enviad\w+|tramitad\w+|tramitando|tramitamos|procesad\w+|procesando|procesamos|cursad\w+|cursamos|aprobad\w+|aprobaron|rechazad\w+|denegad\w+|ejecutad\w+|efectuad\w+|ordenad\w+|lanzad\w+|pagarte|pagarle|pagad\w+|completad\w+|iniciad\w+|autorizad\w+|solicitad\w+|pedid[oa]|gestionad\w+|gestionando|concedid\w+|recibir\w+|dad[oa] salida) .. (?:reembolso|devolución|abono|reintegro)(?! (?:de el )?(?:paquete|artículo))",
     ),
     "cancel": (
+        rf"(?:sac|par|quit|retir|elimin|borr|fren|intercept|tumb|bloque|detuv)(?:ó|aron|amos|é|imos|ieron) .. {SHIP}",
+        r"evitad\w+ .. salga",
+        r"(?:cancelación|anulación) .. (?:salió|salido|funcion\w+|prosper\w+|hizo|pud\w+|logr\w+)",
+        r"pedido .. sigue adelante",
         r"(?:dar|da|dé|darlo|den) (?:el|la|tu|su) (?:pedido|compra|ordx) .. por (?:cancelad|anulad|cerrad)[oa]",
         r"desaparecido de .. sistema",
         r"par(?:e|en|ar) .. (?:pedido|envío|compra)",
@@ -103,6 +109,11 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"cambio de (?:teléfono|móvil|correo|e-?mail|nombre|número|datos|apellido)",
     ),
     "handoff": (
+        rf"{PERSON} .. (?:se hace cargo|se encarga|se ocupa|a cargo)",
+        r"te (?:conecto|comunico|derivo|transfiero|paso)(?: ya| ahora| enseguida)?$",
+        r"(?:nadie|ninguna persona) .. (?:interv\w+|involucrad\w+|avisad\w+|informad\w+|enterad\w+|implicad\w+)",
+        r"(?:interv\w+|enterad\w+|avis\w+) .. nadie",
+        r"a los de \w+",
         r"(?:avisad\w+|pasad\w+|contad\w+|dicho|comentad\w+|informad\w+|contactad\w+|trasladad\w+|escalad\w+) .. a nadie",
         rf"(?:parte|report\w+|denunci\w+) .. {_CARRIER}",
         r"(?:te|le) (?:llamaremos|llamaré|escribiremos|escribiré|contactaremos|avisaremos|mantendremos|responderemos|diremos)(?! .* nuev)",
@@ -183,7 +194,13 @@ WEAK: dict[str, tuple[str, ...]] = {
     ),
 }
 STATUSES: dict[str, tuple[str, ...]] = {
+    "moving": (
+        r"(?:sigue|todavía|aún|está|va|continúa) (?:\w+ )?(?:en tránsito|en camino|de camino|en ruta|viajando|en reparto)",
+        r"en reparto",
+    ),
     "shipped": (
+        r"(?:dejó|abandonó|dejado) (?:el|nuestro) (?:almacén|depósito|centro)",
+        r"partió",
         r"en manos de (?:el |la |un )?(?:repartidor|transportista|mensajero|mensajería|correos|agencia)",
         r"a bordo",
         r"furgoneta",
@@ -246,6 +263,10 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"firmad[oa]",
     ),
     "processing": (
+        r"alist\w+",
+        r"(?:aún|todavía|sigue) (?:está )?con nosotros",
+        r"aquí todavía",
+        r"ultim\w+",
         r"mesa de (?:embalaje|empaquetado|preparación)",
         r"preparando",
         r"prepar(?:ación|amos|a)",
@@ -260,7 +281,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"por (?:enviar|salir|preparar)",
         r"a punto de salir",
         r"pendiente de (?:envío|salir|enviar|preparar)",
-        r"sigue (?:aquí|en)",
+        r"sigue (?:aquí|en(?! (?:tránsito|camino|ruta|reparto|pie)))",
         r"abierto",
         r"montando",
     ),

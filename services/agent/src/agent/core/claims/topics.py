@@ -161,12 +161,12 @@ def _status(clause: str, lexicon: Lexicon, *, parcel_before: bool) -> Topic | No
     if not subject:
         return None
     sent = lexicon.statuses["shipped"].search(clause) if _is_sent(clause, lexicon, None) else None
-    for status in ("lost", "processing", "delivered", "shipped"):
+    for status in ("lost", "processing", "delivered", "moving", "shipped"):
         match = lexicon.statuses[status].search(clause)
         if match and sent and status == "delivered" and sent.start() <= match.start() and match.end() <= sent.end():
             # "handed over" means to the carrier here
             continue
-        if match and status in ("shipped", "delivered") and lexicon.has("positive", clause):
+        if match and status in ("shipped", "moving", "delivered") and lexicon.has("positive", clause):
             # "nothing will be sent any more" speaks of a cancellation
             return Topic(("cancel",), strong=True, start=match.start())
         if match:
