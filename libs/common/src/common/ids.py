@@ -24,7 +24,7 @@ class OrderIds:
 
     def __init__(self, pattern: str = r"[0-9]{6,12}") -> None:
         self._pattern = re.compile(pattern, re.ASCII)
-        self._inside = re.compile(rf"(?<![\w#]){pattern.strip('^$')}(?!\w)", re.ASCII)
+        self._inside = re.compile(rf"(?<!\w)(?:{pattern.strip('^$')})(?!\w)", re.ASCII)
 
     def matches(self, value: object) -> bool:
         """Say whether ``value`` is a string that is an order id from first to last character."""

@@ -73,9 +73,14 @@ def format_amount(amount: Decimal, currency: str) -> str:
 
 @dataclass(frozen=True)
 class Ambiguous:
-    """A typed amount that can be read in two ways, so the customer has to be asked."""
+    """A typed amount that can be read in two ways, or only in a foreign one, so the customer has to be asked."""
 
     readings: tuple[Decimal, ...]
+
+
+# Digits and marks of the largest amount anybody would type; more is a card or a phone number.
+_MOST_TYPED = 16
+_POINT_LANGUAGES = frozenset({"en", "ja", "ko", "th", "zh"})
 
 
 def read_typed_amount(text: str, locale: str, currency: str) -> Decimal | Ambiguous | None:
@@ -84,26 +89,33 @@ def read_typed_amount(text: str, locale: str, currency: str) -> Decimal | Ambigu
     ``locale`` is a language tag; ``None`` means there is no amount here.
     """
     match = re.search(
-        r"(?<![\w.,])([0-9]{1,3}(?:[.,'\u00a0\u202f ][0-9]{3})+|[0-9]+)(?:([.,])([0-9]+))?(?![\w]|[.,][0-9])", text
+        # A sign, a slash or a letter beside it makes it something else: -5, 1/2, 1E+02.
+        r"(?<![\w.,+\-−/])([0-9]{1,3}(?:[.,'\u00a0\u202f ][0-9]{3})+|[0-9]+)(?:([.,])([0-9]+))?(?![\w/]|[.,+\-][0-9])",
+        text,
     )
-    if not match:
+    if not match or len(match[1]) > _MOST_TYPED:
         return None
     whole, mark, fraction = match.groups()
     groups = re.findall(r"[.,]", whole)
     digits = re.sub(r"\D", "", whole)
     if mark:
-        return _with_fraction(digits, fraction, groups, mark, currency)
+        amount = _with_fraction(digits, fraction, groups, mark, currency)
+        # Written in another country's way than the customer's own: to be asked about, not guessed.
+        foreign = groups and mark != _decimal_mark(locale)
+        return Ambiguous((amount,)) if amount is not None and foreign else amount
     if len(groups) != 1:
         return Decimal(digits)
     return _one_mark(whole, groups[0], locale, currency)
 
 
-def _with_fraction(
-    digits: str, fraction: str, groups: list[str], mark: str, currency: str
-) -> Decimal | Ambiguous | None:
-    if mark in groups or len(fraction) > max(exponent(currency), 2):
+def _with_fraction(digits: str, fraction: str, groups: list[str], mark: str, currency: str) -> Decimal | None:
+    if mark in groups or len(fraction) > exponent(currency):
         return None
     return Decimal(f"{digits}.{fraction}")
+
+
+def _decimal_mark(locale: str) -> str:
+    return "." if locale[:2].lower() in _POINT_LANGUAGES else ","
 
 
 def _one_mark(whole: str, mark: str, locale: str, currency: str) -> Decimal | Ambiguous:
@@ -112,8 +124,7 @@ def _one_mark(whole: str, mark: str, locale: str, currency: str) -> Decimal | Am
     fractional = Decimal(whole.replace(",", "."))
     if exponent(currency) != 3:
         return thousands
-    decimal_mark = "." if locale[:2].lower() == "en" else ","
-    readings = (fractional, thousands) if mark == decimal_mark else (thousands, fractional)
+    readings = (fractional, thousands) if mark == _decimal_mark(locale) else (thousands, fractional)
     return Ambiguous(readings)
 
 
