@@ -66,14 +66,8 @@ async def measure(run: Path, seconds: float, report: Report) -> None:
 
 
 async def _until_up(turn: Turn) -> None:
-    for _ in range(300):
-        try:
-            await turn(0)
-        except (aiohttp.ClientError, AssertionError, TimeoutError):
-            await asyncio.sleep(0.1)
-        else:
-            return
-    raise TimeoutError("the chain did not come up")
+    async with asyncio.timeout(30):
+        await turn(0)
 
 
 async def _fixed(stage: Stage, seconds: float, report: Report) -> None:

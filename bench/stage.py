@@ -3,8 +3,10 @@
 import asyncio
 import os
 import secrets
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -88,11 +90,25 @@ def chain(kafka: str, dsn: str, prefix: str) -> Iterator[tuple[str, list[int]]]:
         for name in CHAIN
     ]
     try:
+        for port in ports.values():
+            _wait_until_open(port)
         yield f"http://127.0.0.1:{gateway_port}", [process.pid for process in running]
     finally:
         for process in running:
             process.kill()
             process.wait()
+
+
+def _wait_until_open(port: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise TimeoutError(f"nothing listens on port {port}")
 
 
 async def customers(stage: Stage, count: int) -> None:
