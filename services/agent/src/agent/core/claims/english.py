@@ -59,6 +59,7 @@ ENGLISH = Source(
         r"(?:carrier|courier|ups|dhl|fedex|usps|dpd|hermes|post office|shipping company|delivery company|shipper|delivery partner|delivery service|haulier|parcel service)",
     ),
     firm=(
+        r"now that",
         r"(?:i|we) (?:have|just|had) (?:\w+ ){0,2}\w+",
         r"(?:has|have) been",
         r"(?:was|were) (?:\w+ ){0,1}\w+(?:ed|en|nt|id|de)",
@@ -181,6 +182,7 @@ ENGLISH = Source(
     ),
     not_yet=(r"yet", r"so far", r"still", r"until now"),
     declined=(
+        r"not (?:go|going|went) (?:for|along with)",
         r"turn(?:ed|ing|s)? .. down",
         r"declined",
         r"rejected",
@@ -381,6 +383,7 @@ ENGLISH = Source(
         "address": (r"address",),
     },
     exact_time=(
+        r"(?:be|is) (?:there|with you|here|at yours) .. (?:tomorrow|tonight)",
         r"(?:be|is|stand) .. (?:door|with you|there) .. (?:by|before|at) (?:noon|midday|\d+)",
         r"(?:by|before|at) (?:noon|midday|\d+ ?[ap]m) (?:tomorrow|today|on \w+day)",
         r"(?:arrives?|comes?|lands?|be there|delivered|delivery|gets? (?:there|to you)) .. at \d+(?: ?[ap]m| ?o.clock|:\d\d)",

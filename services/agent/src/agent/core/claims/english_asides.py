@@ -37,6 +37,7 @@ ENGLISH_ASIDES = Asides(
         r"no longer out of pocket(?=\W*$)",
     ),
     offer=(
+        r"without your (?:yes|ok|okay|consent|confirmation|go-?ahead|say-so)",
         r"you (?:\w+ )?(?:asked|wondered|wanted to know|were wondering|are asking|enquired|inquired|were asking) (?:\w+ )?(?:whether|if|about)",
         r"(?:i|we) (?:can|could|may|might|would)(?! not)(?! (?:now )?(?:already )?(?:confirm|see|tell|assure|say|report|promise|happily confirm|gladly confirm|inform|also confirm|also see|only see|only confirm))",
         r"you (?:can|could|may|might)(?! (?:now |already |also )*(?:see|find|expect|download|print|use|view|open|access|look forward|pick|track|check|rest|relax|consider|count|be sure|grab|get it|collect|spend))",
@@ -65,6 +66,7 @@ ENGLISH_ASIDES = Asides(
         r"before i can",
     ),
     invitation=(
+        r"without your (?:yes|ok|okay|consent|confirmation|go-?ahead|say-so)",
         r"^(?:one|a|just a) (?:word|yes|nod)(?: \w+){0,3}$",
         r"let me (?:read|repeat|go over|sum up) .. (?:back|that|it)",
         r"^to confirm$",
@@ -149,6 +151,7 @@ ENGLISH_ASIDES = Asides(
     ),
     inverted=(),
     presupposed=(
+        r"(?:thanks to|with|because of|given) your (?:refund|cancellation|reimbursement)",
         r"(?:after|before|until|following|since) your (?:refund|cancellation|address change|reimbursement)",
         r"(?:once|when|before|until|after|as soon as|by the time|while) (?:your|the) (?:refund|money|amtx|label|cancellation) (?:\w+ ){0,2}(?:lands?|arrives?|shows? up|comes?|is there|reach\w*|hits?|gets|goes|appears?|clears?|is on)",
         r"(?:once|when|as soon as) you (?:see|get|receive|have) (?:your|the) (?:refund|money|label|amtx)",
@@ -191,5 +194,8 @@ ENGLISH_ASIDES = Asides(
     unseen=(
         r"(?:cannot|could not|can not|do not|did not|unable to) (?:find|see|locate|have)",
         r"no (?:order|trace|record) .. (?:found|on file|in your account|under)",
+    ),
+    described=(
+        r"(?:contains?|includes?|consists?|comprises?|about|regarding|concerning|for|items?|articles?|see|found|looking|look|question|placed|dated|from|total\w*|comes to|worth|thank\w*|mean|talking|speaking|here is|have)",
     ),
 )

@@ -7,7 +7,7 @@ CARD = r"(?:card|account|bank|paypal|wallet|statement|visa|mastercard|payment me
 _CHANGED = (
     r"(?:chang(?:ed?|ing)|updat(?:ed?|ing)|correct(?:ed|ing)?|sav(?:ed?|ing)|switch(?:ed|ing)?|replac(?:ed?|ing)|amend(?:ed|ing)?|"
     r"edit(?:ed|ing)?|swap(?:ped|ping)?|adjust(?:ed|ing)?|fix(?:ed|ing)?|stor(?:ed?|ing)|record(?:ed|ing)?|add(?:ed|ing)?|"
-    r"regist(?:er|ered|ering)|modif(?:y|ied|ying)|overw\w+|alter(?:ed|ing)?|set|put|enter(?:ed|ing)?|noted|refresh\w*|"
+    r"touch(?:ed|ing)|regist(?:er|ered|ering)|modif(?:y|ied|ying)|overw\w+|alter(?:ed|ing)?|set|put|enter(?:ed|ing)?|noted|refresh\w*|"
     r"on file|in place|on record|in our system|up to date|live|now reads|now shows|reads|shows|in effect|active|stands|"
     r"took over|taken over|tak(?:en|ing) effect|gone through|went through|done|complete\w*|made|moved|rewrit\w+|renam\w+|is now|"
     r"revis(?:ed|ing)|tweak(?:ed|ing)|pending|process\w*|confirm\w*|chang\w+|on its way|accept\w*|appl(?:ied|y|ying))"
@@ -59,6 +59,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:issu\w+|process\w+|complet\w+|made|sent|put|pushed|executed|confirmed|approv\w+|declin\w+|reject\w+|initiat\w+|trigger\w+|start\w+|submitted|requested|arrang\w+|granted|authori[sz]ed|turned down|finali[sz]ed|actioned|grant|signed off) .. refunds?",
     ),
     "cancel": (
+        r"(?:order|ordx|purchase) .. (?:bit the dust|off (?:our|the) system|a goner|no more|in the bin|pulled)",
         r"(?:order|purchase|ordx) (?:still )?stands",
         r"(?:consider|regard|treat|count) .. (?:order|purchase|ordx) .. (?:void|closed|gone|dead|dropped)",
         r"order .. gone .. system",
@@ -76,12 +77,15 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"cancell?(?:ed|ing)",
         r"(?:i|we) (?:will |shall |now |hereby |just )*cancel",
         r"will be cancell?ed",
-        r"(?:stopp?(?:ed|ing)?|pull(?:ed|ing)?|scrapp?(?:ed|ing)?|drop(?:ped|ping)?|withdr\w+|halt(?:ed|ing)?|delet(?:ed|ing)|remov(?:ed|ing)|struck|void(?:ed|ing)|kill(?:ed|ing)|intercept\w*|block(?:ed|ing)|call(?:ed|ing) off|revok(?:ed|ing)|undid|undone|undo|axed|rescind\w*|nixed|tak(?:e|en|ing)|took|annull?ed|put a stop to|terminat(?:ed|ing)|binned|shelved|ended|caught) .. (?:order|purchase|ordx|shipment)(?! (?:id|number))(?: ..(?:off|out|down|back))?",
+        r"(?:stopp?(?:ed|ing)?|pull(?:ed|ing)?|scrapp?(?:ed|ing)?|drop(?:ped|ping)?(?!-)|withdr\w+|halt(?:ed|ing)?|delet(?:ed|ing)|remov(?:ed|ing)|struck|void(?:ed|ing)|kill(?:ed|ing)|intercept\w*|block(?:ed|ing)|call(?:ed|ing) off|revok(?:ed|ing)|undid|undone|undo|axed|rescind\w*|nixed|tak(?:e|en|ing)|took|annull?ed|put a stop to|terminat(?:ed|ing)|binned|shelved|ended|caught) .. (?:order|purchase|ordx|shipment)(?! (?:id|number))(?: ..(?:off|out|down|back))?",
         r"(?:order|purchase|ordx|parcel|package|shipment|it) .. (?:off the books|is off|called off|no longer active|scrapped|dropped(?! off)|withdrawn|stopped|halted|pulled|struck|removed|binned|killed|undone|revoked|deleted|closed out|annulled|voided|terminated|taken out|off the list|out of the queue|history|dead|will not (?:now )?(?:be sent|ship|be shipped|leave|go out)|shelved|rescinded|intercepted|blocked|caught)",
         r"cancellation .. (?:done|complete\w*|through|confirm\w*|processed|processing|made|success\w*|final|pending|approv\w*|declin\w*|reject\w*|progress|request\w*|fail\w*|in place|accept\w*|registered|recorded|submitted|waiting|awaiting|running|underway|started|effective|booked)",
         r"(?:process\w+|complet\w+|confirm\w+|approv\w+|declin\w+|reject\w+|put|made|start\w+|finish\w+|register\w+|submitted|requested|arrang\w+) .. cancellation",
     ),
     "address_change": (
+        r"(?:find|reach|meet) you at \d+",
+        r"(?:drop-?off|delivery|drop off) (?:point|spot|place|location) .. \w+",
+        r"\w+ed .. (?:drop-?off|delivery) (?:point|spot|place|location)",
         r"to your \w+'s (?:address|place|house|flat|home)",
         r"now .. (?:go|goes|delivered|sent|shipped|deliver|arrive|headed) .. to (?:\d+|your|the) .. \w+",
         r"(?:delivered|sent|shipped|going|goes|go|arrive) .. (?:to|at) (?:\d+ )?(?:\w+ ){1,3}(?:street|road|avenue|lane|st|ave|drive|square)",
@@ -114,6 +118,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:phone|mobile|e-?mail|name|surname)(?: number)?(?: address)? change",
     ),
     "handoff": (
+        rf"{PERSON} (?:\w+ )*(?:the )?(?:ball|reins|helm|lead|torch|baton)",
         r"(?:connect|transferr?|putt?|patch)(?:ing|ed)? you(?: (?:now|through|over|across))*$",
         r"(?:nobody|no one|no colleague|no person)(?: else)? .. (?:involved|informed|notified|contacted|looking|assigned|alerted|seen)",
         r"(?:handed|passed|given|forwarded|sent|shown|mentioned|escalated) (?:this|that|it|your case|the case|the matter) .. (?:anyone|anybody)",
@@ -254,6 +259,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"coming your way",
     ),
     "delivered": (
+        r"(?:on|at|outside) your (?:door|doorstep|porch|mat)",
+        r"landed (?:on|at|in) your",
         r"(?:carrier|courier|driver|dhl|ups|fedex|usps|post) (?:\w+ )?(?:delivered|dropped)",
         r"you have (?:not )?(?:\w+ )?(?:received|got) .. (?:order|parcel|package|ordx)",
         r"(?:will|should|shall) (?:\w+ )?(?:arrive|be delivered|be with you|reach you|come)",

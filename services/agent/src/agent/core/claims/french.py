@@ -10,7 +10,7 @@ FRENCH = Source(
     asides=FRENCH_ASIDES,
     code="fr",
     spellings=(
-        (r"^(demain|ce soir|(?:lun|mar|mercre|jeu|vendre|same)di)((?: \w+)?),", r"\1\2"),
+        (r"^(demain|ce soir|(?:lun|mar|mercre|jeu|vendre|same)di)((?: \w+){0,3}),", r"\1\2"),
         (r"\bpersonne ne\b", r"nul ne"),
         (r"\bnuméro de (?:la )?rue\b", r"adresse"),
         (r"\b(bonne|nouvelle) rue\b", r"\1 adresse"),
@@ -61,6 +61,7 @@ FRENCH = Source(
         r"(?:transporteur|livreur|chronopost|colissimo|la poste|dhl|ups|dpd|gls|coursier|messagerie|mondial relay)",
     ),
     firm=(
+        r"maintenant que",
         r"(?:ai|avons) (?:\w+ ){0,2}\w+(?:é|i|is|it|u|ue|ée|ées|és|ert)",
         r"(?:a|ont) été",
         r"(?:vient|viens|venons|viennent) de",
@@ -73,6 +74,7 @@ FRENCH = Source(
         r"(?:si|quand|lorsque|dès que|dès|une fois|après|aussitôt que|jusque|sous réserve|à condition|tant que|dépend\w*|sans|en cas de|avec|suite à|moyennant|seulement si|que si) .. (?:approuv\w+|approbation|accord\w*|valid\w+|feu vert|accept\w+|décid\w+|décision|sign\w+|autoris\w+|oui|aval|agrément|consent\w+|d'accord|de accord|permission|tranch\w+|donné son|donne son)",
     ),
     negation=(
+        r"ancienne? .. (?:figure|encore|toujours)",
         r"reste (?:comme|tel\w*|celui|celle)",
         r"laiss\w+ .. tel\w*",
         r"reste (?:active|valable|en place)",
@@ -121,6 +123,8 @@ FRENCH = Source(
         r"pas de (?:confirmation|retour|réponse) (?:encore|pour)?",
     ),
     waiting=(
+        r"sur la table de",
+        rf"{PERSON} .. (?:pèse|soupèse|planche sur|se penche)",
         r"pour (?:décision|validation|accord|avis|approbation)",
         rf"(?:doit|doivent|faut) .. {PERSON}",
         rf"{PERSON} .. (?:doit|doivent)",
@@ -179,6 +183,7 @@ FRENCH = Source(
         r"défavorable",
     ),
     failed=(
+        r"(?:restée?|est|sont) coincée?s?",
         r"(?:prestataire|banque|système) .. ne (?:a|ont) pas (?:exécuté|traité|accepté|passé)",
         r"(?:prestataire|banque) (?:\w+ ){0,4}(?:refus|rejet)\w+",
         r"(?:virement|versement|paiement|transfert) (?:\w+ ){0,3}(?:rejeté|refusé)\w*",
@@ -216,6 +221,7 @@ FRENCH = Source(
         r"atteint votre (?:banque|compte)",
     ),
     pending=(
+        r"(?:planche|bosse|mouline|tourne) (?:encore )?sur",
         r"(?:passe|transite|chemine|circule|tourne) encore",
         r"pendant que .. est (?:traité|examiné|préparé|effectué)e?",
         r"occup(?:ons|e)",
@@ -330,6 +336,7 @@ FRENCH = Source(
         r"(?:regardé|vérifié|trouvé|vu|lu|compris|noté|reçu|demandé|expliqué|consulté|cherché|pris|entendu|essayé|remarqué|constaté|examiné|été|eu|parlé|pensé|appris|relu|identifié|localisé|indiqué|dit|précisé|joint|mentionné|réfléchi|bien|interrogé|écouté|répondu|ouvert|élargi|rassemblé|étudié|retrouvé|parcouru|comparé|déménagé|grandi|senti|voulu|pu|cru|repéré|listé|tenu|choisi|gagné)",
     ),
     whole=(
+        r"(?:jusque au |le )dernier (?:article|produit|centime)",
         r"(?:les|des) (?:deux|trois|quatre|cinq|\d+) (?:articles|produits)",
         r"(?:toute|entière|intégralité de|totalité de|ensemble de) (?:la |votre |ta )?(?:commande|achat)",
         r"commande (?:ordx )?(?:entière|complète|intégrale)",
@@ -352,6 +359,7 @@ FRENCH = Source(
         "address": (r"adresse",),
     },
     exact_time=(
+        r"demain .. (?:sera|aurez|arrive)",
         r"(?:demain|ce soir|lundi|mardi|mercredi|jeudi|vendredi) .. (?:devant (?:votre|ta) porte|chez vous|livré\w*|entre vos mains|sera là)",
         r"(?:arrive\w*|livr\w+) .. à \d+ ?h",
         r"(?:arriver\w*|arrive|livr\w+|recevrez|recevras|aurez) .. (?:demain|aujourd'hui|(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)|cette semaine|ce soir|dans \d+ jours)",

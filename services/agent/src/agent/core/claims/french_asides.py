@@ -38,6 +38,7 @@ FRENCH_ASIDES = Asides(
         r"sauf erreur",
     ),
     offer=(
+        r"sans (?:votre|ton) (?:oui|accord|confirmation|feu vert|ok)",
         r"il (?:me|nous) (?:faudra|faut|faudrait)",
         r"(?:peux|pouvons|puis-je|pourrais|pourrions|pouvez|pourriez|peut|pourrait|pourrez)(?! (?:\w+ )?(?:confirmer|dire|voir|assurer|télécharger|imprimer|trouver|retrouver|consulter|utiliser|informer|vérifier|compter|être tranquille|suivre|annoncer|la télécharger|la imprimer|le voir|considérer))",
         r"si (?:vous|tu|cela vous|ça vous|ça te) (?:le |me |nous |en )?(?:voul\w+|veux|souhait\w+|préfér\w+|désir\w+|arrange\w*|convien\w+|convient|donn\w+|êtes|es|me \w+|confirm\w+|av\w+|dit\w*|dites|envoy\w+|indiqu\w+|accept\w+|répond\w+)",
@@ -60,6 +61,7 @@ FRENCH_ASIDES = Asides(
         r"on peut",
     ),
     invitation=(
+        r"sans (?:votre|ton) (?:oui|accord|confirmation|feu vert|ok)",
         r"^(?:un|juste un) (?:mot|signe|oui)(?: \w+){0,3}$",
         r"(?:je|pour) (?:répète|récapitule|résume|récapituler|résumer)",
         r"si (?:cela|ça|besoin)",
@@ -74,6 +76,7 @@ FRENCH_ASIDES = Asides(
         r"pouv\w+",
     ),
     policy=(
+        r"(?:gardons|conservons) .. (?:temps|tant|ans|mois|loi)",
         r"(?:notre|nos|le) (?:équipes?|conseillers|agents|personnel|service) (?:parle|travaille|est joignable|répond|parlent|travaillent|répondent)(?:nt)?(?! .*(?:votre|vous|dossier))",
         r"un remboursement (?:met|prend|peut|se|demande|arrive|apparaît|tarde)",
         r"de \d+ ?h(?:\d\d)? à \d+",
@@ -111,6 +114,7 @@ FRENCH_ASIDES = Asides(
         r"(?:les|nos|des|ces|toutes les|tous les) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous)| de (?:votre|ta|la|cette))",
     ),
     rule=(
+        r"(?:recevriez|recevrais|auriez|aurais|obtiendriez|pourriez|devriez)",
         r"code (?:à \w+ chiffres|de accès|de confirmation)",
         r"^merci (?:pour|de votre|beaucoup|d)",
         r"code (?:à usage unique|de vérification|de sécurité)",
@@ -131,6 +135,7 @@ FRENCH_ASIDES = Asides(
     ),
     inverted=(),
     presupposed=(
+        r"(?:grâce à|suite à|vu) votre (?:remboursement|annulation)",
         r"(?:après|avant|depuis) votre (?:remboursement|annulation)",
         r"(?:quand|lorsque|dès que|avant que|une fois que|jusque à ce que) (?:votre|le|la|ton) (?:remboursement|argent|étiquette|virement) .. (?:arriv\w+|sera|apparaî\w+|parvien\w+|vient|tombe\w*)",
         r"(?:quand|lorsque|dès que) vous (?:verrez|recevrez|aurez) (?:votre|le|la) (?:remboursement|argent|étiquette|virement)",
@@ -155,4 +160,7 @@ FRENCH_ASIDES = Asides(
     condition=(r"si", r"au cas où", r"à moins que", r"à condition", r"serait", r"pourrait", r"serions", r"en cas de"),
     when=(r"quand", r"lorsque", r"dès", r"dès que", r"une fois", r"après", r"aussitôt que", r"jusque", r"tant que"),
     unseen=(r"ne (?:\w+ )?(?:trouve|trouvons|vois|voyons|retrouve|retrouvons|figure|apparaît|existe)",),
+    described=(
+        r"(?:contient|comprend|comporte|inclut|concernant|propos|sujet|articles?|vois|voyons|trouv\w+|regard\w+|question|date|total|merci|parl\w+|voici)",
+    ),
 )

@@ -15,7 +15,7 @@ PERSON = (
 )
 SHIP = r"(?:commande|colis|achat|envoi|ordx|paquet|livraison|expédition|marchandise)"
 _CARRIER = r"(?:transporteur|livreur|chronopost|colissimo|la poste|dhl|ups|dpd|gls|coursier|messagerie|mondial relay)"
-_LABEL = r"(?:étiquettes?|bon de retour|bordereau|qr code|code qr|vignette|bon d'envoi|bon de envoi|autocollant)"
+_LABEL = r"(?:étiquettes?|port (?:du|de le) retour|affranchissement (?:du|de le) retour|bon de retour|bordereau|qr code|code qr|vignette|bon d'envoi|bon de envoi|autocollant)"
 _FIELD = r"(?:téléphone|portable|mobile|numéro|e-?mail|mail|courriel|adresse e-?mail|nom|prénom|coordonnées|compte|profil|fiche|données|informations|infos)"
 
 STRONG: dict[str, tuple[str, ...]] = {
@@ -45,6 +45,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:fait|effectué|émis|envoyé|traité|validé|approuvé|refusé|rejeté|accordé|lancé|exécuté|initié|confirmé|enregistré|demandé|procédé|procédons|déclenché|ordonné|autorisé|réalisé|traitons|lançons|effectuons|passé|recevrez|recevoir|obtenu|finalisé|programmé|enclenché|accepté|bouclé) .. remboursement",
     ),
     "cancel": (
+        r"(?:commande|ordx|achat) .. histoire ancienne",
+        r"histoire ancienne",
         r"(?:commande|ordx) .. maintenue",
         rf"(?:fait sauter|sauté|empêché) .. {SHIP}",
         r"disparu de .. système",
@@ -63,6 +65,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:fait|effectué|enregistré|traité|validé|confirmé|demandé|approuvé|refusé|procédé|lancé|réalisé|pris|traitons|effectuons) .. annulation",
     ),
     "address_change": (
+        r"(?:trouvera|rejoindra|attendra|parviendra) .. (?:rue|avenue|boulevard|place|chemin)",
+        r"(?:chang|modifi|remplac)\w+ .. point de (?:livraison|retrait|relais)",
         r"(?:livr\w+|livraison|envo\w+|ir\w+|arriv\w+|part\w+) .. (?:à|chez|au|vers) (?:votre|ton|le|la) (?:travail|bureau|voisine?|lieu de travail|boulot)",
         r"adresse de (?:votre|ta|un|une)",
         r"chez (?:votre|ta|ton) (?:sœur|frère|voisine?|mère|père|fils|fille|amie?)",
@@ -98,6 +102,9 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:changement|modification) .. (?:numéro|téléphone|e-?mail|mail|nom|coordonnées)",
     ),
     "handoff": (
+        rf"(?:balle|main) .. camp .. {PERSON}",
+        r"(?:nos|les) gens .. (?:cherch|enquêt|s.en occup|regard|fouill)\w+",
+        r"mains humaines",
         r"(?:je|nous) vous (?:transf\w+|connect\w+|bascul\w+|mets en relation|mettons en relation)(?: \w+){0,2}",
         r"(?:nul|personne) .. (?:intervien\w+|prévenue?|alertée?|informée?|contactée?)",
         r"recherches? .. (?:lancée?s?|engagée?s?|en cours|ouvertes?|demandée?s?)",
@@ -208,6 +215,8 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"(?:transporteur|livreur|coursier|la poste|chronopost|colissimo) .. (?:a|transporte|achemine|apporte|dans son camion)",
     ),
     "delivered": (
+        r"devant (?:votre|ta) porte",
+        r"sur votre (?:palier|paillasson)",
         r"(?:vous|te) (?:a|ont) été (?:remise?s?|livrée?s?|distribuée?s?|apportée?s?)",
         r"remise? en main",
         r"atteint sa destination",

@@ -10,6 +10,7 @@ GERMAN = Source(
     asides=GERMAN_ASIDES,
     code="de",
     spellings=(
+        (r"\bhaben post\b", "haben nachricht"),
         (r"\b(?:sein|das) ziel erreicht\b", r"angekommen"),
         (r"\bhausnummer\b", r"adresse"),
         (r"\b(richtige|neue|korrekte)n? straße\b", r"\1 adresse"),
@@ -52,6 +53,7 @@ GERMAN = Source(
         r"(?:spediteur|paketdienst|dhl|hermes|dpd|gls|ups|versanddienstleister|versandunternehmen|spedition|zusteller|kurier\w*|transportunternehmen|post|versandpartner|lieferdienst|zustelldienst|transportdienst|frachtführer)",
     ),
     firm=(
+        r"^(?:jetzt )?(?:da|wo) (?:sie|du|ihre?|die|das)",
         r"(?:habe|haben|hab) .. (?:ge\w+|\w+ge\w+|ver\w+t|er\w+t|be\w+t|über\w+|\w+iert|unter\w+|wider\w+|zurück\w+)",
         r"(?:wurde|wurden|worden|ist|sind) .. (?:ge\w+|\w+ge\w+|erstattet|storniert|erfolgt|erledigt|\w+iert|überwiesen|erstellt|veranlasst|verschickt|versandt)",
         r"(?:ist|sind) (?:erfolgt|erledigt|raus|durch)",
@@ -63,6 +65,8 @@ GERMAN = Source(
         rf"^(?:stimmt|stimmen|genehmigt|genehmigen|gibt|geben|nickt|bewilligt|erlaubt|entscheidet|segnet|sagt|willigt|winkt|billigt) (?:\w+ ){{0,2}}{PERSON}(?: .. (?:zu|frei|ab|grünes licht|ja|okay|ein|durch|es|das|sie|positiv|ok|dafür))?",
     ),
     negation=(
+        r"unberührt|blieb\w* (?:gleich|so|unverändert|dieselben?)",
+        r"noch (?:\w+ )?(?:ihre|die|deine|der|ihr) (?:alte|bisherige|frühere)\w*",
         r"bleibt$",
         r"bleibt (?:wie|so|bestehen|erhalten)",
         r"gelassen",
@@ -112,6 +116,7 @@ GERMAN = Source(
         r"noch keine (?:bestätigung|rückmeldung|antwort)",
     ),
     waiting=(
+        rf"liegt .. {PERSON} .. vor",
         rf"{PERSON} (?:sieht|schaut|sehen|schauen) sich",
         rf"{PERSON} .. (?:unterschreibt|zeichnet|gegenzeichnet)",
         rf"(?:muss|müssen|soll) .. {PERSON}",
@@ -133,6 +138,7 @@ GERMAN = Source(
         r"noch kein (?:grünes licht|okay|ok)",
     ),
     approved=(
+        r"durchge(?:winkt|wunken)",
         r"genehmigt",
         r"bewilligt",
         r"freigegeben",
@@ -172,6 +178,7 @@ GERMAN = Source(
         r"nicht stattgegeben",
     ),
     failed=(
+        r"bank .. zurückgehen",
         r"(?:anbieter|bank|dienstleister|system) .. nicht (?:ausgeführt|verarbeitet|durchgeführt)",
         r"(?:zahlungsdienst\w*|anbieter|bank) (?:\w+ ){0,5}(?:abgelehnt|verweigert|zurückgewiesen)",
         r"von (?:der|ihrer) bank .. (?:abgelehnt|zurückgewiesen|zurückgeschickt)",
@@ -197,6 +204,7 @@ GERMAN = Source(
         r"scheiterte",
     ),
     unknowable=(
+        r"(?:geld|betrag|amtx|erstattung) (?:ist|liegt|sind|liegen) (?:\w+ ){0,2}auf (?:ihrem|deinem) (?:bank)?konto",
         r"kontoauszug (?:\w+ ){0,4}(?:amtx )?(?:bereits|schon)",
         r"(?:bereits|schon) .. kontoauszug",
         r"(?:ist|sind) (?:schon |bereits |längst )*(?:bei|auf) (?:ihrer|deiner|ihrem|deinem) (?:bank|bankkonto)",
@@ -339,6 +347,7 @@ GERMAN = Source(
         r"(?:gesehen|nachgesehen|geprüft|überprüft|gefunden|gelesen|verstanden|notiert|bekommen|erhalten|gefragt|nachgefragt|erklärt|geschaut|nachgeschaut|angeschaut|angesehen|durchgelesen|gehört|bemerkt|festgestellt|vermerkt|gesucht|versucht|gedacht|erkannt|genommen|gesagt|erwähnt|gelernt|besprochen|verglichen|gewesen|gehabt|recherchiert|verifiziert|identifiziert|eingesehen|geöffnet|aufgerufen|zusammengestellt|beschrieben|beantwortet|geantwortet|mitgeteilt|durchgesehen|gegeben|erweitert|überlegt|herausgefunden|aufgelistet|analysiert|nachgelesen|gemerkt|erfahren|verpasst|gemeint|gehofft|gewachsen|verlegt|begrüßt|genannt|übersehen|umgezogen|bedauert|vergessen|unterhalten)",
     ),
     whole=(
+        r"jede\w* (?:einzelne\w* )?(?:artikel|position|produkt)",
         r"(?:alle|beide)(?: (?:zwei|drei|vier|\d+))? (?:artikel|produkte|positionen|teile)",
         r"alles,? was (?:\w+ ){0,5}(?:bestellt|gekauft|bezahlt|gezahlt)\w*",
         r"(?:ganze|gesamte|komplette|vollständige)\w* (?:bestellung|auftrag|order|einkauf|kauf)",
@@ -367,7 +376,8 @@ GERMAN = Source(
         "address": (r"\w*adresse", r"\w*anschrift"),
     },
     exact_time=(
-        r"(?:morgen|heute|übermorgen) .. (?:vor (?:ihrer|deiner) tür|bei (?:ihnen|dir)|im briefkasten)",
+        r"morgen .. (?:ist|wird) .. da(?: sein)?",
+        r"(?:morgen|heute|übermorgen) .. (?:vor (?:ihrer|deiner) tür|bei (?:ihnen|dir) (?:sein|ein|an)\w*|im briefkasten)",
         r"(?:kommt|trifft|liefer\w*|zugestellt) .. um (?:punkt |genau )?\d+(?::\d\d)? uhr",
         r"(?:kommt|liefer\w*|zugestellt|trifft|ankomm\w*|eintreff\w*|erhalten) .. (?:morgen|heute|übermorgen|(?:am )?(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)|diese woche|in \d+ tagen)",
         r"(?:morgen|heute|übermorgen|am (?:montag|dienstag|mittwoch|donnerstag|freitag|samstag)) .. (?:zugestellt|geliefert|ankommen|eintreffen|bei ihnen|bei dir)",

@@ -30,6 +30,7 @@ GERMAN_ASIDES = Asides(
         r"ohne ihr zutun",
     ),
     offer=(
+        r"ohne (?:ihre?|deine?) (?:ja|bestätigung|zustimmung|okay|ok|einverständnis)",
         r"(?:kann|(?<!zu\s)können|könnte|könnten|könntest|kannst|dürfte|darf|dürfen)(?! .{0,40}(?:bestätigen|mitteilen|sagen|versichern|einsehen|herunterladen|ausdrucken|abrufen|finden|sehen|verwenden|nutzen|beruhigen|entspann\w+|freuen|beruhigt|informieren|verfolgen|verbuchen)(?!\w))",
         r"wenn (?:sie|du|ihnen|dir|es ihnen) .. (?:möchten|möchtest|wollen|willst|wünschen|mögen|einverstanden|lieber|bestätigen|zustimmen|recht|geben|sagen|schicken|senden|antworten|wünschst|passt|magst|nennen|mitteilen)",
         r"falls (?:sie|du|ihnen) .. \w+",
@@ -53,6 +54,7 @@ GERMAN_ASIDES = Asides(
         r"lieber",
     ),
     invitation=(
+        r"ohne (?:ihre?|deine?) (?:ja|bestätigung|zustimmung|okay|ok|einverständnis)",
         r"^ein (?:wort|ja|kurzes \w+)(?: \w+){0,3}$",
         r"^(?:sagen|geben) sie (?:\w+ ){0,2}bescheid",
         r"ich (?:wiederhole|fasse zusammen|lese vor)",
@@ -71,6 +73,8 @@ GERMAN_ASIDES = Asides(
         r"dürf\w+",
     ),
     policy=(
+        r"(?:bewahren|speichern|behalten) wir (?:nur|nicht|keine)",
+        r"(?:nur|genau) so lange",
         r"(?:unser|unsere|das) (?:\w*team|mitarbeiter|berater|kundendienst) (?:spricht|sprechen|arbeitet|arbeiten|ist erreichbar|sind erreichbar)(?! .*(?:ihre\w*|ihnen|daran|fall))",
         r"vergehen .. (?:tage|wochen|tagen)",
         r"kostet (?:\w+ ){0,3}amtx",
@@ -120,6 +124,7 @@ GERMAN_ASIDES = Asides(
         r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|\w*etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen)(?! (?:ihrer|deiner|dieser|der|aus)) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
     ),
     rule=(
+        r"(?:bekämen|erhielten|bekäme|erhielte|bekämst|ginge|käme)",
         r"(?:\w+stellig\w*|zugangs\w*) (?:code|zahl)",
         r"^(?:vielen )?dank(?:e)?",
         r"(?:einmal|bestätigungs|sicherheits)code",
@@ -144,6 +149,7 @@ GERMAN_ASIDES = Asides(
         r"(?:geht|wird|werden|ist|sind|kommt|trifft|fehlt|passt|gefällt|liegt|hat|haben|möchten|wollen|brauchen|stellt|funktioniert|war|bestätigt|finden|braucht|benötigen)(?! (?:storniert|erledigt|erstattet|raus|unterwegs|passiert|gemacht|schon))",
     ),
     presupposed=(
+        r"(?:dank|durch|aufgrund) (?:ihrer|deiner) (?:erstattung|rückerstattung|stornierung|gutschrift)",
         r"(?:bis|bevor|ehe|sobald|wenn) .. amtx .. (?:ankomm\w*|eintreff\w*|eintrifft|ankommt|da sind|erreich\w*|landen|sehen|erscheinen|eingehen)",
         r"(?:nach|vor|seit) (?:ihrer|deiner) (?:erstattung|rückerstattung|stornierung|gutschrift)",
         r"(?:wenn|sobald|bis|bevor|ehe|nachdem) .. (?:die|ihre|deine|das|ihr|dein) (?:erstattung|rückerstattung|geld|gutschrift|etikett|label|rückzahlung)(?: \w+){0,3} (?:eintrifft|ankommt|da ist|sehen|erscheint|eingeht|kommt|landet|erhalten|siehst|eingegangen ist|haben)",
@@ -183,4 +189,7 @@ GERMAN_ASIDES = Asides(
     ),
     when=(r"sobald", r"nachdem", r"nach", r"wenn", r"bis"),
     unseen=(r"(?:finde|finden|sehe|sehen|gibt|existiert|kenne\w*) .. (?:nicht|kein\w*)",),
+    described=(
+        r"(?:enthält|umfasst|beinhaltet|besteht aus|wegen|bezüglich|artikel|sehe|sehen|gefunden|finde|schaue|frage|vom|summe|dank\w*|meinen|sprechen|geht es um|hier ist)",
+    ),
 )

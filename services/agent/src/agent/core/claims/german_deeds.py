@@ -21,6 +21,7 @@ _ADDRESS = r"(?:liefer|versand|zustell|empfänger|post|wohn)?(?:adresse|anschrif
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"geld zurück ?(?:haben|hast|bekommen|erhalten)",
         r"(?:ich|wir) (?:zahle|zahlen|überweise|überweisen)",
         r"zugeführt",
         r"wieder zugute",
@@ -71,6 +72,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:bestätigt|veranlasst|durchgeführt|vorgenommen|eingeleitet|bearbeite\w*|beantragt|genehmigt|abgelehnt|ausgeführt|angestoßen|bestätige\w*) .. (?:stornierung|storno)",
     ),
     "address_change": (
+        r"(?:erreicht|findet|kommt) (?:sie|dich|zu ihnen) .. in (?:der|die) \w*(?:straße|gasse|allee|weg)",
+        r"(?:geht|gehen|kommt|fährt) .. zu (?:ihrer|ihrem|deiner|deinem) (?:nachbar|büro|arbeit|elter|schwester|mutter|vater|bruder|freund)\w*",
         r"(?:an|zu) ihre\w* (?:arbeits|büro|firmen|privat|urlaubs|zweit)(?:adresse|anschrift)",
         rf"(?:hat|haben|kennt|bekommt) .. (?:richtige|neue|korrigierte|korrekte)\w* {_ADDRESS}",
         r"(?:adresse|haus|wohnung) (?:ihrer|deiner|ihres|deines) \w+",
@@ -108,6 +111,9 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:namens|nummern|daten|telefonnummern|e-mail-)änderung\w*",
     ),
     "handoff": (
+        r"nach oben (?:gegeben|weitergereicht|geleitet|gemeldet)",
+        r"man (?:meldet|ruft|kontaktiert|schreibt) (?:sich|sie|dich|ihnen|dir)",
+        rf"(?:ball|staffelstab|ruder) .. {PERSON}",
         r"stell\w* (?:sie|dich) (?:\w+ ){0,2}durch",
         r"(?:sie|dich) .. durch(?:stellen|gestellt)",
         r"niemand\w* .. (?:eingebunden|beteiligt|befasst|zuständig)",
@@ -245,6 +251,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"im zustellfahrzeug",
     ),
     "delivered": (
+        r"vor (?:ihrer|deiner) (?:haus|wohnungs)?tür",
         r"(?:ist|sind) (?:schon |bereits |jetzt )?da",
         r"(?:sein|ihr) ziel erreicht",
         r"(?:wird|werden) .. (?:geliefert|zugestellt|ankommen|eintreffen)",

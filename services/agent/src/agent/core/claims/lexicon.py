@@ -40,6 +40,7 @@ class Asides:
     condition: Words
     when: Words
     unseen: Words
+    described: Words
 
 
 @dataclass(frozen=True)

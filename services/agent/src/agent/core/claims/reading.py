@@ -267,7 +267,7 @@ def _read_bare(sentence: _Sentence, context: Kind | None) -> list[Reading]:
             readings.append(Reading(("order_status",), "unknowable", clause))
         elif lexicon.has("sorted_out", clause) and not lexicon.has("when", clause):
             readings.append(Reading((kind,), "negated" if lexicon.has("negation", clause) else "done", clause))
-        elif _strange_deed(clause, lexicon):
+        elif _strange_deed(clause, lexicon) or _strange_news(clause, lexicon):
             readings.append(Reading(("action",), "done", clause))
     return readings
 
@@ -283,6 +283,13 @@ def _bare_status(clause: str, lexicon: Lexicon) -> Reading | None:
     topic = topics[0]
     manner: Manner = "future" if lexicon.has("future", clause) and not lexicon.has("perfect", clause) else "done"
     return Reading(topic.kinds, manner, clause, status=topic.status, negated=is_denied(topic.rest, lexicon))
+
+
+def _strange_news(clause: str, lexicon: Lexicon) -> bool:
+    """ "Order 7100001 bit the dust": news of a numbered order in words nobody foresaw."""
+    if not re.search(r"ordx\d", clause) or len(clause.split()) < 4:
+        return False
+    return not any(lexicon.has(idea, clause) for idea in ("described", "unseen", "negation", "able"))
 
 
 def _strange_deed(clause: str, lexicon: Lexicon) -> bool:

@@ -57,6 +57,7 @@ SPANISH = Source(
         r"(?:transportista|mensajer[íi]a|mensajero|correos|seur|mrw|dhl|ups|gls|transporte|repartidor|courier|empresa de reparto|agencia)",
     ),
     firm=(
+        r"ahora que",
         r"(?:he|hemos) (?:\w+ ){0,1}\w+(?:ado|ido|to|cho)",
         r"(?:ha|han) (?:sido|\w+ado|\w+ido|hecho|puesto|devuelto|\w+to)",
         r"acab(?:amos|o|a|an) de",
@@ -112,6 +113,7 @@ SPANISH = Source(
         r"no (?:saldrá|se enviará|va a salir)(?: ya)?",
     ),
     unfinished=(
+        r"sin (?:terminar|acabar|completar|concluir|cerrar|finalizar)",
         r"(?:no|sin) (?:\w+ ){0,3}(?:complet(?:ad\w+|ar\w*|a)|terminad\w+|finaliz\w+|confirm\w+|concluid\w+|cerrad\w+|firme|acab\w+|list[oa]|concluir|ultimad\w+|resuelt\w+|definitiv\w+)",
         r"falta\w* (?:por |que |solo |aún |todavía )*(?:confirm\w+|complet\w+|termin\w+|tramit\w+|proces\w+)",
         r"a medias",
@@ -326,6 +328,7 @@ SPANISH = Source(
         r"(?:visto|mirado|comprobado|revisado|leído|entendido|encontrado|recibido|preguntado|explicado|consultado|buscado|verificado|dicho|tenido|hablado|notado|localizado|sido|estado|podido|tomado|escuchado|intentado|comentado|apuntado|anotado|visitado|adjuntado|querido|oído|indicado|mencionado|aprendido|pensado|comprendido|detectado|ampliado|abierto|reunido|repasado|llegado|respondido|contestado|confundido|equivocado|sentido|notado|identificado|listado|echado|hecho todo|crecido|ganado|mudado|contado)",
     ),
     whole=(
+        r"hasta el último (?:artículo|producto)",
         r"los (?:dos|tres|cuatro|cinco|\d+) (?:artículos|productos)",
         r"ambos (?:artículos|productos)",
         r"(?:pedido|compra|orden) (?:ordx )?(?:complet[oa]|enter[oa]|íntegr[oa]|entero)",
@@ -348,6 +351,7 @@ SPANISH = Source(
         "address": (r"dirección", r"domicilio", r"señas"),
     },
     exact_time=(
+        r"mañana .. (?:estará|lo tienes|la tienes|llega)",
         r"mañana .. (?:tendrás|tendrá|llegará|en (?:tu|su) (?:puerta|casa)|recibirás)",
         r"(?:tendrás|recibirás|llegará) .. antes de las \d+",
         r"(?:llega|llegará|se entrega|entregar\w+) .. a las \d+",

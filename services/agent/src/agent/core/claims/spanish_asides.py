@@ -31,6 +31,7 @@ SPANISH_ASIDES = Asides(
         r"cuanto antes",
     ),
     offer=(
+        r"sin (?:tu|su) (?:sí|confirmación|permiso|visto bueno|ok)",
         r"(?:puedo|podemos|podría|podríamos|puede|puedes|podrías)(?! (?:ya )?(?:confirmar\w*|decir\w*|ver|ver[lt]\w*|asegur\w+|informar\w*|consult\w+|descarg\w+|imprim\w+|encontr\w+|usar\w*|comprobar\w*|estar|dar el|dar la|dar tu|dar su|quedarte|contar|olvid\w+|seguir|dar por|respirar|considerar\w*|comunicar\w*))",
         r"si (?:quieres|quiere|lo deseas|deseas|desea|lo desea|prefieres|prefiere|te parece|le parece|te va|lo necesitas|necesitas|necesita|me dices|me dice|me (?:confirm\w+|indic\w+|das|da|env[íi]\w+|mand\w+)|nos \w+|gustas|gusta|os \w+|te \w+|le \w+|estás|está)",
         r"(?:quieres|quiere|queréis|desea|deseas|te gustaría|le gustaría|prefieres|prefiere)",
@@ -51,6 +52,7 @@ SPANISH_ASIDES = Asides(
         r"antes de (?:poder|hacer|que (?:pueda|podamos))",
     ),
     invitation=(
+        r"sin (?:tu|su) (?:sí|confirmación|permiso|visto bueno|ok)",
         r"^(?:avísame|avíseme|dímelo|dígamelo|pídemelo|pídamelo|escríbeme|con un sí)$",
         r"(?:se|te) lo (?:repito|resumo|leo)",
         r"(?:repito|recapitulo)",
@@ -65,6 +67,7 @@ SPANISH_ASIDES = Asides(
         r"podr\w+",
     ),
     policy=(
+        r"(?:guardamos|conservamos|almacenamos) .. (?:tiempo|mientras|años|meses|ley)",
         r"nuestr[oa]s? (?:equipos?|agentes?|personal|asesores|expertos) (?:habla|trabaja|está disponible|atiende|hablan|trabajan|atienden)n?(?! .*(?:tu|su|contigo|te|le|caso)(?: |$))",
         r"(?:caduca|vence|expira|caducan|vencen)",
         r"de \d+(?::\d\d)? a \d+(?::\d\d)?(?: h| horas)?",
@@ -101,6 +104,7 @@ SPANISH_ASIDES = Asides(
         r"(?:los|las|nuestr[oa]s|estos|todas las|todos los) (?:reembolsos|devoluciones|pedidos|etiquetas|cancelaciones|envíos|artículos|productos|clientes|compras|gastos|prendas|cambios de dirección|abonos|paquetes|tarjetas)(?! que te| de (?:tu|su) )",
     ),
     rule=(
+        r"(?:recibir|tendr|llegar|obtendr|ser|podr|har)ía\w*",
         r"código de (?:\w+ (?:cifras|dígitos)|acceso|confirmación)",
         r"^(?:muchas )?gracias",
         r"código de (?:un solo uso|verificación|seguridad)",
@@ -123,6 +127,7 @@ SPANISH_ASIDES = Asides(
     ),
     inverted=(),
     presupposed=(
+        r"(?:gracias a|con|debido a) (?:tu|su) (?:reembolso|devolución|cancelación|abono)",
         r"mientras (?:se )?(?:\w+ )?(?:tramit\w+|proces\w+|gestion\w+|complet\w+) (?:tu|su|el|la) (?:reembolso|devolución|abono|cancelación|anulación|cambio)",
         r"(?:después de|tras|antes de|desde) (?:tu|su) (?:reembolso|devolución|cancelación|abono)",
         r"(?:cuando|en cuanto|antes de que|hasta que|una vez que|mientras) (?:te |le )?(?:llegue|veas|recibas|vea|reciba|aparezca|tengas|entre) (?:el|tu|su|la) (?:reembolso|dinero|abono|etiqueta|devolución|importe)",
@@ -143,7 +148,7 @@ SPANISH_ASIDES = Asides(
     ),
     instruction=(
         r"por favor",
-        r"^(?:envía|envíe|envíanos|envíenos|indica|indique|elige|elija|entra|entre|pulsa|haz|haga|manda|mande|escribe|escriba|llama|llame|consulta|consulte|visita|visite|empaqueta|conserva|guarda|guarde|adjunta(?! (?:encontr\w+|tien\w+|va|te|le))|adjunte|revisa|revise|comprueba|compruebe|imprime|imprima|imprímela|imprímala|deja la caja|deje la caja|lleva|lleve|entrega|confirma|confirme|cuéntanos|abre|abra|prueba|pruebe|comparte|asegúrate|asegúrese|recuerda|recuerde)",
+        r"^(?:envía|envíe|envíanos|envíenos|indica|indique|elige|elija|entra|entre|pulsa|haz|haga|manda|mande|escribe|escriba|llama|llame|consulta|consulte|visita|visite|empaqueta|conserva|guarda|guarde|adjunta(?! (?:encontr\w+|tien\w+|va|te|le))|adjunte|revisa|revise|comprueba|compruebe|imprímela|imprímala|deja la caja|deje la caja|lleva|lleve|entrega|confirma|confirme|cuéntanos|abre|abra|prueba|pruebe|comparte|asegúrate|asegúrese|recuerda|recuerde)",
     ),
     condition=(
         r"no hayan? \w+",
@@ -158,4 +163,7 @@ SPANISH_ASIDES = Asides(
     ),
     when=(r"cuando", r"en cuanto", r"una vez", r"tan pronto como", r"después de", r"tras", r"hasta que", r"nada más"),
     unseen=(r"no (?:\w+ )?(?:encuentr\w+|encontr\w+|veo|vemos|figura|consta|aparece|existe|localiz\w+)",),
+    described=(
+        r"(?:contiene|incluye|consta de|sobre|acerca|respecto|artículos?|veo|vemos|encontr\w+|mirando|miro|pregunta|fecha|total|suma|gracias|refier\w+|hablamos|hablando|aquí)",
+    ),
 )

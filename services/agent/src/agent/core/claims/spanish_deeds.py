@@ -15,7 +15,7 @@ PERSON = (
 )
 SHIP = r"(?:pedido|paquete|compra|envío|ordx|orden|caja|mercancía|encargo)"
 _CARRIER = r"(?:transportista|mensajer[íi]a|mensajero|correos|seur|mrw|dhl|ups|gls|transporte|repartidor|courier|empresa de reparto|agencia)"
-_LABEL = r"(?:etiquetas?|franqueo(?: de (?:la |tu )?devolución)?|resguardo|guía de devolución|código qr|qr|vale de devolución|rótulo|adhesivo)"
+_LABEL = r"(?:etiquetas?|portes? de (?:la |tu )?devolución|franqueo(?: de (?:la |tu )?devolución)?|resguardo|guía de devolución|código qr|qr|vale de devolución|rótulo|adhesivo)"
 _FIELD = r"(?:teléfono|móvil|celular|número|correo|e-?mail|nombre|apellidos?|datos|cuenta|perfil|ficha|contacto|dirección de facturación)"
 _HAVE = r"(?:he|hemos|ha|han|habíamos|había|hayamos|haya|sido)"
 
@@ -57,6 +57,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:hech[oa]|hicimos|hice|realizad\w+|realizamos|emitid\w+|emitimos|enviad\w+|tramitad\w+|tramitando|tramitamos|procesad\w+|procesando|procesamos|cursad\w+|cursamos|aprobad\w+|aprobaron|rechazad\w+|denegad\w+|ejecutad\w+|efectuad\w+|ordenad\w+|lanzad\w+|pagarte|pagarle|pagad\w+|completad\w+|iniciad\w+|autorizad\w+|solicitad\w+|pedid[oa]|gestionad\w+|gestionando|concedid\w+|recibir\w+|dad[oa] salida) .. (?:reembolso|devolución|abono|reintegro)(?! (?:de el )?(?:paquete|artículo))",
     ),
     "cancel": (
+        rf"(?:retir|elimin|borr|par|fren|sac|quit|deten|deshac)(?:ando|iendo) .. {SHIP}",
+        rf"{SHIP} .. mejor vida",
         rf"(?:sac|par|quit|retir|elimin|borr|fren|intercept|tumb|bloque|detuv)(?:ó|aron|amos|é|imos|ieron) .. {SHIP}",
         r"evitad\w+ .. salga",
         r"(?:cancelación|anulación) .. (?:salió|salido|funcion\w+|prosper\w+|hizo|pud\w+|logr\w+)",
@@ -77,6 +79,9 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"dejado sin efecto",
     ),
     "address_change": (
+        r"(?:encontrar|alcanzar|esperar)\w* .. (?:calle|avenida|plaza|paseo)",
+        r"(?:cambi|modific|sustitu|traslad)\w+ .. punto de (?:entrega|recogida)",
+        r"punto de (?:entrega|recogida) .. \w+ad[oa]",
         r"(?:llegará|irá|va|entreg\w+|viaja|sale|envi\w+) .. (?:piso|casa|vivienda|domicilio) nuev[ao]",
         r"a (?:casa|la dirección|el domicilio) de (?:tu|su|un|una)",
         r"(?:env|mand|entreg)\w+ .. a (?:casa|la oficina|tu trabajo|su trabajo)",
@@ -109,6 +114,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"cambio de (?:teléfono|móvil|correo|e-?mail|nombre|número|datos|apellido)",
     ),
     "handoff": (
+        rf"(?:pelota|testigo|relevo) .. {PERSON}",
+        r"(?:nuestra|la) gente .. (?:busc|mir|revis|investig)\w+",
         rf"{PERSON} .. (?:se hace cargo|se encarga|se ocupa|a cargo)",
         r"te (?:conecto|comunico|derivo|transfiero|paso)(?: ya| ahora| enseguida)?$",
         r"(?:nadie|ninguna persona) .. (?:interv\w+|involucrad\w+|avisad\w+|informad\w+|enterad\w+|implicad\w+)",
@@ -240,6 +247,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"marcha hacia",
     ),
     "delivered": (
+        r"(?:ante|delante de|frente a) (?:tu|su) puerta",
         r"alcanz\w+ (?:su|el) destino",
         r"lleg\w+ a (?:su|el) destino",
         r"(?:llegará|se entregará|será entregado)",

@@ -69,7 +69,7 @@ def _is_decided(clause: str, lexicon: Lexicon) -> bool:
 
 def _names_people_only_aside(clause: str, lexicon: Lexicon) -> bool:
     """ "once my manager agrees", "colleagues in the shop can show you": people, but nobody took the case."""
-    return lexicon.has("able", clause) or _on_approval(clause, lexicon)
+    return lexicon.has("able", clause) or lexicon.has("positive", clause) or _on_approval(clause, lexicon)
 
 
 def _on_approval(clause: str, lexicon: Lexicon) -> bool:
