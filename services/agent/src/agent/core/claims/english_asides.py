@@ -196,6 +196,6 @@ ENGLISH_ASIDES = Asides(
         r"no (?:order|trace|record) .. (?:found|on file|in your account|under)",
     ),
     described=(
-        r"(?:contains?|includes?|consists?|comprises?|about|regarding|concerning|for|items?|articles?|see|found|looking|look|question|placed|dated|from|total\w*|comes to|worth|thank\w*|mean|talking|speaking|here is|have)",
+        r"(?:contains?|includes?|consists?|comprises?|about|regarding|concerning|for|items?|articles?|see|found|looking|look|question|placed|dated|from|total\w*|comes to|worth|thank\w*|mean|talking|speaking|here is|have|several|both)",
     ),
 )

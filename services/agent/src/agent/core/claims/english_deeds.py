@@ -124,7 +124,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:handed|passed|given|forwarded|sent|shown|mentioned|escalated) (?:this|that|it|your case|the case|the matter) .. (?:anyone|anybody)",
         rf"{_CARRIER} .. (?:was|were|has been|have been|been) (?:asked|told|contacted|alerted|notified|instructed|chased)",
         rf"(?:report|notif|alert|flag)\w+ .. {_CARRIER}",
-        r"(?:we|i) will (?:call|phone|ring|write|contact|email|message|get back|be in touch|reach out|come back|follow up|keep you)(?! .* (?:new|label|refund))",
+        r"(?:we|i) will (?:call|phone|ring|write|contact|email|message|get back|be in touch|reach out|come back|follow up)(?! .* (?:new|label|refund))",
         r"(?:a )?call (?:from|back from) (?:us|our|a)",
         r"(?:talking|spoke|speaking|spoken|in touch|in contact) (?:to|with) .. (?:carrier|courier|team|colleague|specialist|manager|supervisor|department|delivery company|ups|dhl|fedex)",
         rf"(?:let|made|keep|kept) .. {PERSON} .. (?:know|aware|posted|informed)",
@@ -217,7 +217,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
     "moving": (
         r"(?:still|currently|now) (?:\w+ )?(?:in transit|on (?:its|the) way|en route|travell?ing|moving|on the road)",
         r"(?:in transit|out for delivery|on the move)",
-        r"is on its way",
+        r"is (?:\w+ ){0,2}on its way",
     ),
     "shipped": (
         r"on board",

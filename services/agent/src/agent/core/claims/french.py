@@ -183,6 +183,7 @@ FRENCH = Source(
         r"défavorable",
     ),
     failed=(
+        r"infructueu\w+|sans succès",
         r"(?:restée?|est|sont) coincée?s?",
         r"(?:prestataire|banque|système) .. ne (?:a|ont) pas (?:exécuté|traité|accepté|passé)",
         r"(?:prestataire|banque) (?:\w+ ){0,4}(?:refus|rejet)\w+",

@@ -88,7 +88,7 @@ FRENCH_ASIDES = Asides(
         r"(?:peuvent|peut|doivent|doit|pourront) être(?! (?:téléchargée?|imprimée?))",
         r"délai",
         r"du (?:lundi|mardi) au \w+",
-        r"24 ?h(?:/24|eures)?",
+        r"24 ?h/24",
         r"7 jours sur 7",
         r"prend(?:re|ra)? (?:\w+ ){0,3}(?:jours|semaines|heures)",
         r"(?:à partir de|plus de|moins de|au-dessus de|au-delà de|dès|supérieure?s? à|jusqu'à|jusque à|inférieure?s? à) amtx",
@@ -161,6 +161,6 @@ FRENCH_ASIDES = Asides(
     when=(r"quand", r"lorsque", r"dès", r"dès que", r"une fois", r"après", r"aussitôt que", r"jusque", r"tant que"),
     unseen=(r"ne (?:\w+ )?(?:trouve|trouvons|vois|voyons|retrouve|retrouvons|figure|apparaît|existe)",),
     described=(
-        r"(?:contient|comprend|comporte|inclut|concernant|propos|sujet|articles?|vois|voyons|trouv\w+|regard\w+|question|date|total|merci|parl\w+|voici)",
+        r"(?:contient|comprend|comporte|inclut|concernant|propos|sujet|articles?|vois|voyons|trouv\w+|regard\w+|question|date|total|merci|parl\w+|voici|plusieurs)",
     ),
 )

@@ -125,7 +125,7 @@ GERMAN = Source(
         r"letzte\w* wort",
         rf"(?:entscheid\w*|befindet|bestimmt|urteilt) .. {PERSON}",
         r"(?:wart\w*|brauch\w*|benötig\w*|erforder\w*|steh\w*|aussteht|aussteh\w*|fehl\w*|hängt|bedarf|abhängig|lieg\w*|ansteh\w*|angefragt|beantragt|um|zur|vorgelegt|unter vorbehalt|offen|erst|noch|auf|muss|müssen) .. (?:genehmig\w*|freigabe|freigeben|freigibt|freigegeben|zustimm\w*|grünes licht|okay|ok|entscheid\w*|absegn\w*|bewillig\w*|unterschrift|ja|prüfung durch|prüft|prüfen|autorisier\w*|abgesegnet|segen|votum|einverständnis|einwilligung|begutachtung|abnicken|abzeichn\w*)",
-        rf"{PERSON} .. (?:entscheid\w*|genehmig(?:en|t)|freigeb\w*|prüf(?:t|en)|begutacht\w*|muss|müssen|abwäg\w*|bewert\w*|wägt|berät|beraten|schaut .. an|freigibt|absegn\w*|zustimm\w*|befind\w*)",
+        rf"{PERSON} .. (?:entscheid\w*|genehmigen|freigeb\w*|prüf(?:t|en)|begutacht\w*|muss|müssen|abwäg\w*|bewert\w*|wägt|berät|beraten|schaut .. an|freigibt|absegn\w*|zustimm\w*|befind\w*)",
         r"(?:genehmigung|freigabe|entscheidung|zustimmung) (?:\w+ ){0,4}(?:aus|aussteht|offen|fehlt|noch|ausstehend|steht)",
         r"(?:in|zur) (?:der )?(?:prüfung|genehmigung|freigabe|begutachtung)",
         r"nicht (?:\w+ )?entschieden",
@@ -178,6 +178,7 @@ GERMAN = Source(
         r"nicht stattgegeben",
     ),
     failed=(
+        r"erfolglos|ohne erfolg|vergeblich",
         r"bank .. zurückgehen",
         r"(?:anbieter|bank|dienstleister|system) .. nicht (?:ausgeführt|verarbeitet|durchgeführt)",
         r"(?:zahlungsdienst\w*|anbieter|bank) (?:\w+ ){0,5}(?:abgelehnt|verweigert|zurückgewiesen)",

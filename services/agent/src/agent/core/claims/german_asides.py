@@ -190,6 +190,6 @@ GERMAN_ASIDES = Asides(
     when=(r"sobald", r"nachdem", r"nach", r"wenn", r"bis"),
     unseen=(r"(?:finde|finden|sehe|sehen|gibt|existiert|kenne\w*) .. (?:nicht|kein\w*)",),
     described=(
-        r"(?:enthält|umfasst|beinhaltet|besteht aus|wegen|bezüglich|artikel|sehe|sehen|gefunden|finde|schaue|frage|vom|summe|dank\w*|meinen|sprechen|geht es um|hier ist)",
+        r"(?:enthält|umfasst|beinhaltet|besteht aus|wegen|bezüglich|artikel|sehe|sehen|gefunden|finde|schaue|frage|vom|summe|dank\w*|meinen|sprechen|geht es um|hier ist|mehrere|offene\w*)",
     ),
 )

@@ -10,7 +10,7 @@ _CHANGED = (
     r"erledigt|erneuert|ergänzt|eingepflegt|abgespeichert|registriert|gewechselt|wechsele?\w*|umgezogen|verbucht|gesetzt|läuft|aussteht|aussteht|offen|ausstehend|liegt|hinzugefügt|gültig|aktiv|eingerichtet|durch|genehmig\w+|abgelehnt|beantragt|modifiziert|geupdatet|wartet|vorgenommen|im system|fehlt|umadressiert|nachgetragen|ändert|zu ihrer neuen)"
 )
 PERSON = (
-    r"(?:(?:filial|finanz|team|abteilungs|geschäfts|schicht|laden|lager)leitung|(?:beschwerde|service|reklamations|anlauf)stelle|\w{3,}abteilung|angestellte\w*|finanzabteilung|finanzteam|kolleg(?:e|in|en|innen)|\w*team(?:leiter\w*|leitung)?|mitarbeiter\w*|spezialist\w*|mensch\w*|fachabteilung|abteilung|vorgesetzten?r?|chef\w*|leitung|jemand\w*|expert\w+|fachleute\w*|fachteam|berater\w*|"
+    r"(?:(?:filial|finanz|team|abteilungs|geschäfts|schicht|laden|lager)leitung|(?:beschwerde|service|reklamations|anlauf)stelle|\w{3,}abteilung|angestellte\w*|finanzabteilung|finanzteam|kolleg(?:e|in|en|innen)|\w*team(?:s|leiter\w*|leitung)?|(?:team|crew)?mitglied\w*|mitarbeiter\w*|spezialist\w*|mensch\w*|fachabteilung|abteilung|vorgesetzten?r?|chef\w*|leitung|jemand\w*|expert\w+|fachleute\w*|fachteam|berater\w*|"
     r"sachbearbeiter\w*|ansprechpartner\w*|leute|personal|kundenbetreuer\w*|kundenberater\w*|supportteam|person|führungskraft|techniker\w*|zuständige\w*|verantwortliche\w*|serviceteam|kundendienst|manager\w*|betreuer\w*|fachkraft|innendienst|buchhaltung|rechtsabteilung)"
 )
 SHIP = r"(?:bestellung|auftrag|paket|sendung|lieferung|ordx|päckchen|ware|kauf|order|einkauf)"
@@ -201,7 +201,7 @@ WEAK: dict[str, tuple[str, ...]] = {
 STATUSES: dict[str, tuple[str, ...]] = {
     "moving": (
         r"noch (?:\w+ )?(?:unterwegs|auf dem (?:weg|transportweg)|im transit)",
-        r"ist (?:\w+ )?(?:unterwegs|auf dem weg|auf reisen)",
+        r"ist (?:\w+ ){0,4}(?:unterwegs|auf dem weg|auf reisen)",
         r"in (?:der )?zustellung",
     ),
     "shipped": (

@@ -188,6 +188,9 @@ def _hangs_on_another(index: int, sentence: _Sentence) -> bool:
         return True
     if (index == 1 and _opens_inverted(0, sentence)) or sentence.near(index, "condition"):
         return True
+    if index > 1 and sentence.kindless(0) and lexicon.one["when"].match(sentence.clauses[0]):
+        # "once we have it, we look at it and then refund you": a course of things, not a deed
+        return not lexicon.has("perfect", clause)
     if not lexicon.has("future", clause):
         return False
     after = index + 1

@@ -104,7 +104,7 @@ SPANISH = Source(
         r"no cumple",
     ),
     positive=(
-        r"no (?:te |le )?llegará(?: nunca| ya)?",
+        r"no (?:te |le )?llegará(?: nunca| ya| nada)?",
         r"ya no se usa",
         r"ya no existe",
         r"no (?:esperes|espere)",
@@ -130,7 +130,7 @@ SPANISH = Source(
         r"última palabra",
         rf"(?:decide|decidirá|decidan?|resuelve|resolverá|aprobar|autorizar) .. {PERSON}",
         r"(?:esper\w+|pendientes?|a la espera|falta\w*|necesit\w+|requier\w+|precis\w+|sujet[oa]|depend\w+|a falta|queda|aguard\w+|hace falta|solicitad\w+|pedid\w+|enviad\w+ a|pasad\w+ a|supeditad\w+|sin|en manos de) .. (?:aprob\w+|aprueb\w+|autoriz\w+|autoric\w+|visto bueno|decisión|decid\w+|firm\w+|luz verde|conformidad|ok|validación|validar|validen?|valide|revisión|permiso|sí|consentimiento|beneplácito|dé el|dictamen|veredicto|respuesta de (?:mi|nuestr|el resp|la resp|un comp)\w*)",
-        rf"{PERSON} (?:\w+ ){{0,4}}(?:aprob\w+|aprueb\w+|decid\w+|revis\w+|estudi\w+|valor\w+|evalú\w+|evalu\w+|analiz\w+|examin\w+|autoric\w+|autoriz\w+|tiene que|tienen que|debe|deben|ha de|falta|dar\w*|sopes\w+|mir\w+|consider\w+|firm\w+|verific\w+|pronunci\w+)",
+        rf"{PERSON} (?:\w+ ){{0,4}}(?:aprob(?:ar|ará|arán|ando)\w*|aprueb\w+|decid\w+|revis\w+|estudi\w+|valor\w+|evalú\w+|evalu\w+|analiz\w+|examin\w+|autoric\w+|autoriz\w+|tiene que|tienen que|debe|deben|ha de|falta|dar\w*|sopes\w+|mir\w+|consider\w+|firm\w+|verific\w+|pronunci\w+)",
         r"en revisión",
         r"(?:está|están|sigue|siguen) (?:siendo )?(?:revis|estudi|valor|evalu|analiz|examin)\w+",
         r"sin (?:aprobar|autorizar|decidir|aprobación|autorización|visto bueno)",
@@ -187,6 +187,7 @@ SPANISH = Source(
         r"no ha dado (?:el|su) \w+",
     ),
     failed=(
+        r"(?:sin|no tuvo) éxito",
         r"(?:proveedor|pasarela|banco|sistema) .. (?:tumb|ech|bloque)\w+",
         r"(?:pasarela|proveedor|banco) (?:\w+ ){0,4}(?:rechaz|deneg)\w+",
         r"(?:rechazad|devuelt|denegad)\w+ por (?:el|tu|su) banco",

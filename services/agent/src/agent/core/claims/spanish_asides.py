@@ -67,6 +67,7 @@ SPANISH_ASIDES = Asides(
         r"podr\w+",
     ),
     policy=(
+        r"admiten? (?:la |una )?(?:devolución|reembolso|cambio|cancelación)",
         r"(?:guardamos|conservamos|almacenamos) .. (?:tiempo|mientras|años|meses|ley)",
         r"nuestr[oa]s? (?:equipos?|agentes?|personal|asesores|expertos) (?:habla|trabaja|está disponible|atiende|hablan|trabajan|atienden)n?(?! .*(?:tu|su|contigo|te|le|caso)(?: |$))",
         r"(?:caduca|vence|expira|caducan|vencen)",
@@ -78,12 +79,12 @@ SPANISH_ASIDES = Asides(
         r"(?:pueden|puede|deben|debe|podrán|podrá) (?:ser|estar|\w+rse)",
         r"plazo",
         r"de (?:lunes|martes) a \w+",
-        r"24 horas",
+        r"(?<!en\s)las 24 horas",
         r"24/7",
         r"(?:tardan?|tarda|demoran?|dura)",
         r"(?:a partir de|más de|menos de|superiores? a|inferiores? a|hasta|desde|por encima de) amtx",
         r"(?:cuesta|cuestan|vale|valen|costará) (?:\w+ )?amtx",
-        r"(?<!te\s)(?<!le\s)(?<!se\s)(?<!\blo\s)(?:enviamos|reembolsamos|aceptamos|ofrecemos|cobramos|entregamos|devolvemos|abonamos|cancelamos|tramitamos|respondemos|emitimos|cambiamos|vendemos|procesamos|trabajamos|atendemos)(?! (?:te|le|les|os|ahora|ya|tu|su|tus|sus|hoy|ordx|amtx)(?!\w))(?! el (?:pedido|paquete|importe de amtx))",
+        r"(?<!te\s)(?<!le\s)(?<!se\s)(?<!\blo\s)(?!.*ordx)(?:enviamos|reembolsamos|aceptamos|ofrecemos|cobramos|entregamos|devolvemos|abonamos|cancelamos|tramitamos|respondemos|emitimos|cambiamos|vendemos|procesamos|trabajamos|atendemos)(?! (?:te|le|les|os|ahora|ya|tu|su|tus|sus|hoy|ordx|amtx)(?!\w))(?! el (?:pedido|paquete|importe de amtx))",
         r"gratis para",
         r"gratuit[oa]s?",
         r"garantía",
@@ -164,6 +165,6 @@ SPANISH_ASIDES = Asides(
     when=(r"cuando", r"en cuanto", r"una vez", r"tan pronto como", r"después de", r"tras", r"hasta que", r"nada más"),
     unseen=(r"no (?:\w+ )?(?:encuentr\w+|encontr\w+|veo|vemos|figura|consta|aparece|existe|localiz\w+)",),
     described=(
-        r"(?:contiene|incluye|consta de|sobre|acerca|respecto|artículos?|veo|vemos|encontr\w+|mirando|miro|pregunta|fecha|total|suma|gracias|refier\w+|hablamos|hablando|aquí)",
+        r"(?:contiene|incluye|consta de|sobre|acerca|respecto|artículos?|veo|vemos|encontr\w+|mirando|miro|pregunta|fecha|total|suma|gracias|refier\w+|hablamos|hablando|aquí|varios|ambos)",
     ),
 )

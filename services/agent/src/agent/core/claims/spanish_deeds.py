@@ -123,7 +123,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"a los de \w+",
         r"(?:avisad\w+|pasad\w+|contad\w+|dicho|comentad\w+|informad\w+|contactad\w+|trasladad\w+|escalad\w+) .. a nadie",
         rf"(?:parte|report\w+|denunci\w+) .. {_CARRIER}",
-        r"(?:te|le) (?:llamaremos|llamaré|escribiremos|escribiré|contactaremos|avisaremos|mantendremos|responderemos|diremos)(?! .* nuev)",
+        r"(?:te|le) (?:llamaremos|llamaré|escribiremos|escribiré|contactaremos|avisaremos|responderemos|diremos)(?! .* nuev)",
         r"(?:nos pondremos|me pondré) en contacto",
         rf"(?:habl\w+|contacto|comunicad\w+|avis\w+|dicho|dado) .. {_CARRIER}",
         rf"{PERSON} .. (?:al tanto|al corriente|enterad\w+|conoc\w+|avisad\w+|sab\w+|cargo)",
