@@ -1,10 +1,10 @@
-"""The guard's written rules: one file a language, one for what has no language."""
+"""The guard's written rules: a file a language, one for what has none, one for tricks common to all four."""
 
-from common.guard.rules import de, en, es, fr, markup
+from common.guard.rules import de, en, es, fr, markup, tricks
 from common.guard.rules.rule import Rule
 from common.guard.verdict import Where
 
-ALL: tuple[Rule, ...] = markup.RULES + en.RULES + es.RULES + fr.RULES + de.RULES
+ALL: tuple[Rule, ...] = markup.RULES + en.RULES + es.RULES + fr.RULES + de.RULES + tricks.RULES
 
 
 def matching(folded: str, where: Where) -> tuple[str, ...]:

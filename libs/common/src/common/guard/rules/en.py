@@ -19,7 +19,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "override_instructions",
-        r"\b(?:new|updated|real|actual|following) (?:system |secret )?(?:instructions?|directives?|rules?)\s?(?::|are|is|for you|from)|\byour (?:new|real|true|only) (?:task|job|goal|purpose|role|instructions?|objective|directive)|\b(?:ignore|forget|disregard) (?:everything|all(?: of)?(?: the| this| that)?|anything) (?:above|before|prior|previous|you|i said|that|else|was)",
+        r"\b(?:new|updated|real|actual|following) (?:system |secret )?(?:instructions?|directives?|rules?)\s?(?::|are|is|for you|from)|\byour (?:new|real|true|only) (?:task|job|goal|purpose|role|instructions?|objective|directive)|\b(?:ignore|forget|disregard) (?:everything|all(?: of)?(?: the| this| that)?|anything) (?:above|before|prior|previous|you|that|else|was)",
         "new updated real actual following your ignore forget disregard",
     ),
     rule(
