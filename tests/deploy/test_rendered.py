@@ -1,4 +1,4 @@
-"""What kustomize really makes of the overlays; skipped where there is no kubectl, since the rules read the files too."""
+"""What kustomize really makes of the overlays; skipped where there is no kubectl, since the rules read files, too."""
 
 import re
 import shutil
