@@ -10,6 +10,7 @@ ENGLISH = Source(
     asides=ENGLISH_ASIDES,
     code="en",
     spellings=(
+        (r"\b(?:credit )?card (?:company|issuer|provider)\b", "bank"),
         (r"^(tomorrow|tonight|(?:on )?\w+day)((?: \w+){0,2}),", r"\1\2"),
         (r"\bsquared (?:up )?your account\b", r"squared up"),
         (r"\b(?:house|street|door|flat) number\b", r"address"),
@@ -119,6 +120,7 @@ ENGLISH = Source(
         r"not (?:offer|permitted|entitled)",
     ),
     positive=(
+        r"no longer with us",
         r"will not (?:reach|arrive|come|get to)(?: you)?",
         r"no more",
         r"nothing will (?:ship|be sent|leave|be shipped|go out)",
@@ -140,6 +142,7 @@ ENGLISH = Source(
         r"not quite",
     ),
     waiting=(
+        rf"(?:waiting|waits?) (?:for|on) (?:a|an|my|the|our) {PERSON}$",
         r"to be (?:approved|signed off|authori[sz]ed|cleared|reviewed|decided|okayed)",
         r"for (?:a |their |his |her )?(?:decision|approval)",
         rf"{PERSON} .. (?:has to|have to|needs to|need to|must|will have to|still) .. \w+",

@@ -66,6 +66,9 @@ ENGLISH_ASIDES = Asides(
         r"before i can",
     ),
     invitation=(
+        r"options?",
+        r"(?:the|your) choice",
+        r"choose between",
         r"without your (?:yes|ok|okay|consent|confirmation|go-?ahead|say-so)",
         r"^(?:one|a|just a) (?:word|yes|nod)(?: \w+){0,3}$",
         r"let me (?:read|repeat|go over|sum up) .. (?:back|that|it)",
@@ -87,6 +90,7 @@ ENGLISH_ASIDES = Asides(
         r"might",
     ),
     policy=(
+        r"(?:in|with|into) (?:every|each) (?:box|parcel|package|order|delivery)",
         r"(?:our|the) (?:team|teams|staff|agents|advis[eo]rs|people|specialists) (?:speaks?|works?|is available|are available|is reachable|are based|is based|handles?|answers?)(?! .*(?:your|you|this|it)(?: |$))",
         r"(?:from|between) \d+(?: ?[ap]m)? (?:to|until|till|and) \d+",
         r"(?:valid|good) for (?:\w+ ){0,2}(?:\d+|days|weeks|months)",
@@ -170,7 +174,7 @@ ENGLISH_ASIDES = Asides(
         r"check(?:ed|ing)? (?:whether|if|on)",
         r"find out (?:whether|if)",
         r"let me (?:check|look|see)",
-        r"(?<!trying\s)(?<!able\s)(?<!about\s)(?<!going\s)to (?:get|receive|request|qualify|obtain|claim|ask|start|arrange|cancel|change|return|process|find|check|see|do)",
+        r"(?<!trying\s)(?<!able\s)(?<!managed\s)(?<!about\s)(?<!going\s)to (?:get|receive|request|qualify|obtain|claim|ask|start|arrange|cancel|change|return|process|find|check|see|do)",
         r"before (?:i|we) (?:can|could|may|change|cancel|refund|do|issue|make|start|touch)",
     ),
     instruction=(

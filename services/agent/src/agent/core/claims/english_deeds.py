@@ -286,6 +286,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"in your (?:mailbox|letterbox)",
     ),
     "processing": (
+        r"working on",
         r"packing (?:table|line|station|bench)",
         r"being packed",
         r"being (?:packed|prepared|picked|processed|assembled|put together|made ready|wrapped)",

@@ -10,6 +10,7 @@ FRENCH = Source(
     asides=FRENCH_ASIDES,
     code="fr",
     spellings=(
+        (r"\bl'émetteur de (votre|la|ta) carte\b", "votre banque"),
         (r"^(demain|ce soir|(?:lun|mar|mercre|jeu|vendre|same)di)((?: \w+){0,3}),", r"\1\2"),
         (r"\bpersonne ne\b", r"nul ne"),
         (r"\bnuméro de (?:la )?rue\b", r"adresse"),
@@ -70,6 +71,7 @@ FRENCH = Source(
         r"(?:a|ont) (?:bien |déjà |été )*\w+é",
     ),
     agreed_condition=(
+        r"(?:avant|sans|dès) (?:la|le|un|une|que) (?:signature|accord|feu vert|validation|aval)",
         r"(?:avant que|jusque à ce que|quand|si) .. (?:oui|accord|feu vert|approuv\w+|valid\w+|tranch\w+)",
         r"(?:si|quand|lorsque|dès que|dès|une fois|après|aussitôt que|jusque|sous réserve|à condition|tant que|dépend\w*|sans|en cas de|avec|suite à|moyennant|seulement si|que si) .. (?:approuv\w+|approbation|accord\w*|valid\w+|feu vert|accept\w+|décid\w+|décision|sign\w+|autoris\w+|oui|aval|agrément|consent\w+|d'accord|de accord|permission|tranch\w+|donné son|donne son)",
     ),
@@ -77,7 +79,7 @@ FRENCH = Source(
         r"ancienne? .. (?:figure|encore|toujours)",
         r"reste (?:comme|tel\w*|celui|celle)",
         r"laiss\w+ .. tel\w*",
-        r"reste (?:active|valable|en place)",
+        r"reste (?:active|ouverte|valable|en place)",
         r"reste (?:la même|identique|le même|inchangé\w*)",
         r"est (?:restée?|toujours) (?:la même|le même)",
         r"(?:toujours|encore|reste) .. (?:ancienne|même|précédente)",
@@ -107,6 +109,7 @@ FRENCH = Source(
         r"pas éligible",
     ),
     positive=(
+        r"ne (?:est|sont) plus (?:chez|avec) nous",
         r"ne (?:vous |te )?(?:parviendra|arrivera) (?:pas|plus|jamais)",
         r"sans effet",
         r"ne (?:sert|existe) plus",
@@ -123,6 +126,7 @@ FRENCH = Source(
         r"pas de (?:confirmation|retour|réponse) (?:encore|pour)?",
     ),
     waiting=(
+        rf"attend\w* (?:un|une|mon|ma|la|le|notre) {PERSON}$",
         r"sur la table de",
         rf"{PERSON} .. (?:pèse|soupèse|planche sur|se penche)",
         r"pour (?:décision|validation|accord|avis|approbation)",

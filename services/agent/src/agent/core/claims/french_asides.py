@@ -38,6 +38,7 @@ FRENCH_ASIDES = Asides(
         r"sauf erreur",
     ),
     offer=(
+        r"(?:je|nous) (?:devrais|devrions|préférerais)",
         r"sans (?:votre|ton) (?:oui|accord|confirmation|feu vert|ok)",
         r"il (?:me|nous) (?:faudra|faut|faudrait)",
         r"(?:peux|pouvons|puis-je|pourrais|pourrions|pouvez|pourriez|peut|pourrait|pourrez)(?! (?:\w+ )?(?:confirmer|dire|voir|assurer|télécharger|imprimer|trouver|retrouver|consulter|utiliser|informer|vérifier|compter|être tranquille|suivre|annoncer|la télécharger|la imprimer|le voir|considérer))",
@@ -61,6 +62,8 @@ FRENCH_ASIDES = Asides(
         r"on peut",
     ),
     invitation=(
+        r"le choix",
+        r"options?",
         r"sans (?:votre|ton) (?:oui|accord|confirmation|feu vert|ok)",
         r"^(?:un|juste un) (?:mot|signe|oui)(?: \w+){0,3}$",
         r"(?:je|pour) (?:répète|récapitule|résume|récapituler|résumer)",
@@ -76,6 +79,7 @@ FRENCH_ASIDES = Asides(
         r"pouv\w+",
     ),
     policy=(
+        r"(?:chaque|tout|dans chaque) (?:colis|carton|paquet|envoi|commande)",
         r"(?:gardons|conservons) .. (?:temps|tant|ans|mois|loi)",
         r"(?:notre|nos|le) (?:équipes?|conseillers|agents|personnel|service) (?:parle|travaille|est joignable|répond|parlent|travaillent|répondent)(?:nt)?(?! .*(?:votre|vous|dossier))",
         r"un remboursement (?:met|prend|peut|se|demande|arrive|apparaît|tarde)",
@@ -114,6 +118,7 @@ FRENCH_ASIDES = Asides(
         r"(?:les|nos|des|ces|toutes les|tous les) (?:remboursements|retours|commandes|étiquettes|annulations|envois|articles|produits|clients|achats|frais|colis|livraisons|changements|cartes|boutiques|délais)(?! que (?:vous|nous)| de (?:votre|ta|la|cette))",
     ),
     rule=(
+        r"va toujours (?:sur|à|vers)",
         r"(?:recevriez|recevrais|auriez|aurais|obtiendriez|pourriez|devriez)",
         r"code (?:à \w+ chiffres|de accès|de confirmation)",
         r"^merci (?:pour|de votre|beaucoup|d)",

@@ -20,6 +20,7 @@ _FIELD = r"(?:téléphone|portable|mobile|numéro|e-?mail|mail|courriel|adresse 
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:donné suite|fait droit|honoré|satisfait|répondu favorablement) .. demande de remboursement",
         r"(?:vous|te) (?:paierons|paierai|verserons|verserai|réglerons|réglerai)",
         r"(?:vous|te) (?:est|sont|a été|ont été) (?:revenu|rendu|renvoyé|reversé|restitué|retourné)\w*",
         r"paiement .. annul\w+",
@@ -204,7 +205,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"confiée? (?:à|au) .. \w+",
         r"pris\w* en charge par .. \w+",
         r"quitté .. \w+",
-        r"chez le (?:transporteur|livreur)",
+        r"chez le (?:transporteur|livreur|coursier|facteur)",
         r"(?:entre|dans) les mains .. (?:transporteur|livreur|coursier)",
         r"voyage",
         r"récupérée? par",
@@ -238,6 +239,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"signée?",
     ),
     "processing": (
+        r"travaill\w+ (?:encore |toujours )?(?:sur|à)",
         r"apprêt\w+",
         r"conditionn\w+",
         r"mettons .. en carton",

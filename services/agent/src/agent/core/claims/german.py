@@ -10,6 +10,7 @@ GERMAN = Source(
     asides=GERMAN_ASIDES,
     code="de",
     spellings=(
+        (r"\bihre? (?:kredit)?karten(?:institut|unternehmen|anbieter|herausgeber|firma|gesellschaft)\b", "ihre bank"),
         (r"\bhaben post\b", "haben nachricht"),
         (r"\b(?:sein|das) ziel erreicht\b", r"angekommen"),
         (r"\bhausnummer\b", r"adresse"),
@@ -75,7 +76,7 @@ GERMAN = Source(
         r"(?:dieselbe|die gleiche) (?:adresse|nummer|e-mail)",
         r"(?:ist|sind|bleibt) (?:noch |weiterhin )?(?:dieselbe|die gleiche|die alte|identisch)",
         r"(?:nach wie vor|weiterhin|noch immer|immer noch|bleibt|weiter) .. (?:alte|bisherige|frühere)\w*",
-        r"bleibt (?:bestehen|unverändert|aktiv|wie)",
+        r"bleibt (?:offen|bestehen|unverändert|aktiv|wie)",
         r"besteht weiter\w*",
         r"bisherige\w* .. (?:bleibt|gilt)",
         r"bestehen bleibt",
@@ -98,6 +99,7 @@ GERMAN = Source(
         r"lässt sich .. nicht",
     ),
     positive=(
+        r"nicht mehr (?:bei|mit) uns",
         r"kommt nicht (?:mehr)?",
         r"kommt nicht mehr",
         r"(?:da )?geht nichts mehr raus",
@@ -116,6 +118,7 @@ GERMAN = Source(
         r"noch keine (?:bestätigung|rückmeldung|antwort)",
     ),
     waiting=(
+        rf"warte\w* (?:noch )?auf (?:eine?n?|meine?n?|unsere?n?|die|den) {PERSON}$",
         rf"liegt .. {PERSON} .. vor",
         rf"{PERSON} (?:sieht|schaut|sehen|schauen) sich",
         rf"{PERSON} .. (?:unterschreibt|zeichnet|gegenzeichnet)",
@@ -307,7 +310,8 @@ GERMAN = Source(
     ),
     uncertain=(
         r"(?:wissen|weiß|wissen wir) (?:\w+ )?(?:noch )?nicht",
-        r"(?:noch )?(?:unklar|ungewiss|offen)",
+        r"(?:noch )?(?:unklar|ungewiss)",
+        r"(?:noch|ist|weiterhin) offen",
         r"nicht (?:sicher|klar)",
     ),
     infinitive=(r"(?:\w+ ){0,8}(?:zu \w+e?n|\w+zu\w+en)$",),

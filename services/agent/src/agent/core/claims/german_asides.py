@@ -30,6 +30,8 @@ GERMAN_ASIDES = Asides(
         r"ohne ihr zutun",
     ),
     offer=(
+        r"müsste\w*",
+        r"bräuchte\w*",
         r"ohne (?:ihre?|deine?) (?:ja|bestätigung|zustimmung|okay|ok|einverständnis)",
         r"(?:kann|(?<!zu\s)können|könnte|könnten|könntest|kannst|dürfte|darf|dürfen)(?! .{0,40}(?:bestätigen|mitteilen|sagen|versichern|einsehen|herunterladen|ausdrucken|abrufen|finden|sehen|verwenden|nutzen|beruhigen|entspann\w+|freuen|beruhigt|informieren|verfolgen|verbuchen)(?!\w))",
         r"wenn (?:sie|du|ihnen|dir|es ihnen) .. (?:möchten|möchtest|wollen|willst|wünschen|mögen|einverstanden|lieber|bestätigen|zustimmen|recht|geben|sagen|schicken|senden|antworten|wünschst|passt|magst|nennen|mitteilen)",
@@ -54,6 +56,9 @@ GERMAN_ASIDES = Asides(
         r"lieber",
     ),
     invitation=(
+        r"die wahl",
+        r"optionen",
+        r"möglichkeiten",
         r"ohne (?:ihre?|deine?) (?:ja|bestätigung|zustimmung|okay|ok|einverständnis)",
         r"^ein (?:wort|ja|kurzes \w+)(?: \w+){0,3}$",
         r"^(?:sagen|geben) sie (?:\w+ ){0,2}bescheid",
@@ -73,6 +78,7 @@ GERMAN_ASIDES = Asides(
         r"dürf\w+",
     ),
     policy=(
+        r"(?:in|mit|bei) jede[mr] (?:paket|karton|bestellung|lieferung|sendung)",
         r"(?:bewahren|speichern|behalten) wir (?:nur|nicht|keine)",
         r"(?:nur|genau) so lange",
         r"(?:unser|unsere|das) (?:\w*team|mitarbeiter|berater|kundendienst) (?:spricht|sprechen|arbeitet|arbeiten|ist erreichbar|sind erreichbar)(?! .*(?:ihre\w*|ihnen|daran|fall))",

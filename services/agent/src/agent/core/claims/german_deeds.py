@@ -274,6 +274,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"(?:ist|liegt) (?:schon |bereits |jetzt )?bei (?:ihnen|dir)",
     ),
     "processing": (
+        r"arbeite\w* (?:noch |gerade |weiter )*an",
         r"mach\w* .. fertig",
         r"noch nicht (?:draußen|aus dem haus|aus dem lager)",
         r"(?:schnüren|richten|stellen) .. (?:zusammen|her|bereit)",

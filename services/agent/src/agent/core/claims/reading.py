@@ -227,6 +227,9 @@ def _carry_on(
     manner = state_words(clause, lexicon)
     if manner is None and readings and readings[-1].assumed and is_denied(clause, lexicon):
         return [*readings[:-1], replace(readings[-1], manner="negated", assumed=False)]
+    if manner is None and not readings and earlier and lexicon.has("sorted_out", clause):
+        # "you wanted it cancelled, and that is done"
+        return [Reading(earlier, "negated" if lexicon.has("negation", clause) else "done", clause)]
     if manner is None or not earlier or earlier[0] in ("handoff", "order_status"):
         return readings
     if not readings:
@@ -244,7 +247,7 @@ def _restated(readings: list[Reading], manner: Manner, clause: str) -> list[Read
         or (manner == "failed" and last.manner in ("done", "unknowable"))
     ):
         return [*readings[:-1], replace(said, clause=f"{last.clause} {clause}")]
-    if manner == "pending" and last.manner in ("future", "started", "done"):
+    if manner == "pending" and last.manner in ("future", "started", "done", "failed"):
         return readings
     return [*readings, said]
 

@@ -10,6 +10,7 @@ SPANISH = Source(
     asides=SPANISH_ASIDES,
     code="es",
     spellings=(
+        (r"\b(?:la entidad|el emisor|el banco) de (tu|su) tarjeta\b", r"\1 banco"),
         (r"^(mañana|hoy|(?:el )?(?:lunes|martes|miércoles|jueves|viernes|sábado))((?: \w+){0,2}),", r"\1\2"),
         (r"\bva a bordo\b", "está a bordo"),
         (r"\bnúmero de (?:la )?calle\b", r"dirección"),
@@ -104,6 +105,7 @@ SPANISH = Source(
         r"no cumple",
     ),
     positive=(
+        r"ya no está\w* (?:con nosotros|en nuestro poder)",
         r"no (?:te |le )?llegará(?: nunca| ya| nada)?",
         r"ya no se usa",
         r"ya no existe",
@@ -121,6 +123,7 @@ SPANISH = Source(
         r"queda (?:por )?(?:confirm|complet|termin|tramit|proces)\w+",
     ),
     waiting=(
+        rf"espera\w* (?:a|por) (?:un|una|mi|la|el|nuestr\w+) {PERSON}$",
         r"decisión .. (?:en el aire|abierta|por tomar|en suspenso)",
         r"para (?:decidir|aprobar|autorizar|su aprobación|que (?:lo |la )?(?:apruebe|decida|autorice))",
         rf"(?:tiene|tienen|debe|deben|ha de|falta) .. {PERSON}",
@@ -162,6 +165,7 @@ SPANISH = Source(
     ),
     not_yet=(r"aún", r"todavía", r"por ahora", r"de momento", r"por el momento", r"sigue sin"),
     declined=(
+        r"(?:deneg|rechaz|desestim)(?:amos|é)",
         r"se neg(?:ó|aron) a",
         r"negado a",
         r"rechazad[oa]s?",

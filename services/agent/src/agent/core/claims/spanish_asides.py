@@ -52,6 +52,9 @@ SPANISH_ASIDES = Asides(
         r"antes de (?:poder|hacer|que (?:pueda|podamos))",
     ),
     invitation=(
+        r"opciones",
+        r"(?:puedes|puede) elegir",
+        r"a elegir",
         r"sin (?:tu|su) (?:sí|confirmación|permiso|visto bueno|ok)",
         r"^(?:avísame|avíseme|dímelo|dígamelo|pídemelo|pídamelo|escríbeme|con un sí)$",
         r"(?:se|te) lo (?:repito|resumo|leo)",
@@ -67,6 +70,7 @@ SPANISH_ASIDES = Asides(
         r"podr\w+",
     ),
     policy=(
+        r"(?:en|con) cada (?:caja|paquete|pedido|envío)",
         r"admiten? (?:la |una )?(?:devolución|reembolso|cambio|cancelación)",
         r"(?:guardamos|conservamos|almacenamos) .. (?:tiempo|mientras|años|meses|ley)",
         r"nuestr[oa]s? (?:equipos?|agentes?|personal|asesores|expertos) (?:habla|trabaja|está disponible|atiende|hablan|trabajan|atienden)n?(?! .*(?:tu|su|contigo|te|le|caso)(?: |$))",

@@ -21,6 +21,7 @@ _HAVE = r"(?:he|hemos|ha|han|habíamos|había|hayamos|haya|sido)"
 
 STRONG: dict[str, tuple[str, ...]] = {
     "refund": (
+        r"(?:atendid|atendimos|cumplid|cumplimos|satisfech)\w* .. (?:solicitud|petición) de (?:reembolso|devolución)",
         r"pag\w+ .. de vuelta",
         rf"{MONEY} .. (?:salieron|partieron|fueron|marcharon)",
         r"(?:te|le|les|os) (?:pagaremos|pagaré|pagarán|transferiremos|transferiré)",
@@ -271,6 +272,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"firmad[oa]",
     ),
     "processing": (
+        r"trabaj\w+ (?:aún |todavía )?en",
         r"alist\w+",
         r"(?:aún|todavía|sigue) (?:está )?con nosotros",
         r"aquí todavía",
