@@ -49,7 +49,9 @@ async def measure(run: Path, seconds: float, report: Report) -> None:
     stack = read_stack_file(run)
     kafka, prefix = stack["KAFKA_BOOTSTRAP"], f"bench{secrets.token_hex(3)}."
     dsn = await own_database(stack["DATABASE_URL"])
-    await own_topics(kafka, [prefix + name for name in ("messages", "work", "replies", REPLIES.name, REPLIES.dlq)])
+    await own_topics(
+        kafka, [prefix + name for name in ("messages", "work", "replies", REPLIES.name, REPLIES.dlq, hops.ONWARD.name)]
+    )
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=90)) as http:
         stage = Stage(stack, http, dsn)
@@ -100,13 +102,16 @@ async def _refunds(stage: Stage, report: Report) -> None:
 async def _recovery(stage: Stage, report: Report) -> None:
     """Kill the process that answers, then ask: how long until an answer comes?"""
     report.say("\nRecovery after kill -9 (a turn sent at once after it)")
-    for n, process in enumerate(("agent-fixed", "router", "toolgateway"), start=_CUSTOMERS - 4):
+    for n, process in enumerate(("gateway", "router", "agent-fixed", "toolgateway"), start=_CUSTOMERS - 5):
         os.kill(stage.pid(process), signal.SIGKILL)
-        started = time.perf_counter()
-        outcome = await steady(fixed_turn_of(stage, n), 1, 1)
-        waited = time.perf_counter() - started
-        note = outcome.errors[0] if outcome.errors else f"answered after {waited:.1f} s (goal < 10)"
-        report.say(f"  {process:14} {note}")
+        started, tries = time.perf_counter(), 0
+        while time.perf_counter() - started < 60:
+            tries += 1
+            if not (await steady(fixed_turn_of(stage, n), 1, 1)).errors:
+                break
+            await asyncio.sleep(0.2)
+        took = time.perf_counter() - started
+        report.say(f"  {process:14} right answer after {took:.1f} s, {tries} asked (goal < 10)")
 
 
 def fixed_turn_of(stage: Stage, who: int) -> Turn:

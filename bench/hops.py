@@ -1,4 +1,4 @@
-"""The floor of a consumer: a bare batch loop, and the product's own consumer on the same records."""
+"""The floor of a hop (a record read from one topic and sent on to another), and the same through our own consumer."""
 
 import asyncio
 import time
@@ -10,13 +10,16 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from common import db
 from common.consumer import Consumer, Received, Subscription
 from common.events import ReplyEvent
+from common.ids import derived_id
 from common.inbox import first_time
 from common.outbox import INBOX_SQL
 from common.producer import Producer
 from common.settings import BusSettings
-from common.topics import REPLIES
+from common.topics import LEDGER_ACTIONS, REPLIES
 
 RECORDS = 20_000
+# Any other topic will do; what is measured is that a record arrives there.
+ONWARD = LEDGER_ACTIONS
 _KEYS = 500
 
 
@@ -37,19 +40,21 @@ async def fill(kafka: str, topic: str) -> None:
     await producer.stop()
 
 
-async def bare(kafka: str, topic: str, group: str, pool: "asyncpg.Pool[Any] | None" = None) -> float:
-    """Read all records with a bare loop: one batch, one commit; with a pool, one bare insert a record. Records/s."""
+async def bare(kafka: str, topic: str, onward: str, group: str, pool: "asyncpg.Pool[Any] | None" = None) -> float:
+    """Read each record and send it on, in batches with one commit; with a pool, after one bare insert. Records/s."""
     consumer = AIOKafkaConsumer(
         topic, bootstrap_servers=kafka, group_id=group, enable_auto_commit=False, auto_offset_reset="earliest"
     )
+    producer = AIOKafkaProducer(bootstrap_servers=kafka, enable_idempotence=True, acks="all")
+    await producer.start()
     await consumer.start()
     seen, started = 0, time.perf_counter()
 
     async def handle(record: Any) -> None:
+        event_id = record.headers[0][1].decode()
         if pool is not None:
-            await pool.execute(
-                "insert into bare_inbox (event_id) values ($1) on conflict do nothing", record.headers[0][1].decode()
-            )
+            await pool.execute("insert into bare_inbox (event_id) values ($1) on conflict do nothing", event_id)
+        await (await producer.send(onward, record.value, key=record.key, headers=list(record.headers)))
 
     try:
         while seen < RECORDS:
@@ -59,11 +64,12 @@ async def bare(kafka: str, topic: str, group: str, pool: "asyncpg.Pool[Any] | No
             seen += len(records)
     finally:
         await consumer.stop()
+        await producer.stop()
     return RECORDS / (time.perf_counter() - started)
 
 
 async def ours(kafka: str, prefix: str, group: str, pool: "asyncpg.Pool[Any] | None" = None) -> float:
-    """Read the same records with the product's consumer, decoded and in lanes; with a pool, through the inbox."""
+    """The same hop through the product's consumer and producer: decoded, in lanes; with a pool, through the inbox."""
     settings = BusSettings(kafka_bootstrap=kafka, topic_prefix=prefix)
     producer = Producer(kafka, prefix)
     await producer.start()
@@ -74,12 +80,18 @@ async def ours(kafka: str, prefix: str, group: str, pool: "asyncpg.Pool[Any] | N
         if pool is not None:
             async with pool.acquire() as conn, conn.transaction():
                 await first_time(conn, group, [received.event_id for received in batch])
+        await asyncio.gather(
+            *(
+                producer.send(ONWARD, r.key, r.event, event_id=derived_id("hop", r.event_id), occurred_at=r.occurred_at)
+                for r in batch
+            )
+        )
         seen += len(batch)
         if seen >= RECORDS:
             finished.set()
 
     # A handler that works on a whole batch at once is how the product's own hot topics are read.
-    subscription = Subscription(REPLIES, group, ReplyEvent, handle, lanes=pool is None)
+    subscription = Subscription(REPLIES, group, ReplyEvent, handle, lanes=False)
     consumer = Consumer(settings, producer, [subscription])
     started = time.perf_counter()
     await consumer.start()
@@ -91,7 +103,7 @@ async def ours(kafka: str, prefix: str, group: str, pool: "asyncpg.Pool[Any] | N
 
 
 async def measure(kafka: str, dsn: str, prefix: str) -> list[str]:
-    """Fill one topic and read it four ways; returns report lines."""
+    """Fill one topic and pass it on four ways; returns report lines."""
     topic = prefix + REPLIES.name
     await fill(kafka, topic)
     conn = await asyncpg.connect(dsn)
@@ -100,9 +112,10 @@ async def measure(kafka: str, dsn: str, prefix: str) -> list[str]:
     await conn.close()
     pool = await db.open_pool(dsn, "hops")
     try:
-        memory_floor = await bare(kafka, topic, f"{prefix}bare")
+        onward = prefix + ONWARD.name
+        memory_floor = await bare(kafka, topic, onward, f"{prefix}bare")
         memory = await ours(kafka, prefix, "ours")
-        inbox_floor = await bare(kafka, topic, f"{prefix}bare-insert", pool)
+        inbox_floor = await bare(kafka, topic, onward, f"{prefix}bare-insert", pool)
         inbox = await ours(kafka, prefix, "ours-inbox", pool)
     finally:
         await pool.close()

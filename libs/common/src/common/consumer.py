@@ -86,8 +86,9 @@ class _Again(Exception):  # noqa: N818 - a verdict on the batch, not an error
 
 @dataclass
 class _Progress:
-    """What liveness and patience need to know about one subscription."""
+    """What liveness and patience need to know about one subscription, and its counter."""
 
+    handled: Counter
     moved_at: float = field(default_factory=time.monotonic)
     first_failed: dict[tuple[int, int], float] = field(default_factory=dict)
     buried: set[tuple[int, int]] = field(default_factory=set)
@@ -98,7 +99,7 @@ class Consumer:
 
     def __init__(self, settings: BusSettings, producer: Producer, subscriptions: Sequence[Subscription[Any]]) -> None:
         self._settings, self._producer, self._subscriptions = settings, producer, subscriptions
-        self._progress = [_Progress() for _ in subscriptions]
+        self._progress = [_Progress(_handled.labels(s.topic.name, s.group, "handled")) for s in subscriptions]
         tls = tls_context(settings.kafka_tls_dir)
         self._broker = KafkaBroker(
             settings.kafka_bootstrap,
@@ -211,7 +212,7 @@ class Consumer:
         with continue_trace(f"{s.topic.name} process", lane[0][1].headers):
             failure = await _attempt(s, [received for _, received in lane], tries=1 if len(lane) > 1 else _TRIES)
         if failure is None:
-            _handled.labels(s.topic.name, s.group, "handled").inc(len(lane))
+            progress.handled.inc(len(lane))
             return
         if len(lane) > 1:
             # One record of the lane is to blame; alone, each shows what it is worth.

@@ -1,11 +1,9 @@
 """Ids are opaque strings, matched whole; made-up ones sort by time, derived ones are the same on every retry."""
 
+import hashlib
 import os
 import re
 import time
-import uuid
-
-_NAMESPACE = uuid.UUID("6f1c1b52-0f5e-5d0c-9c4e-6a1f6f0b7a11")
 
 
 def new_id(prefix: str) -> str:
@@ -16,7 +14,7 @@ def new_id(prefix: str) -> str:
 def derived_id(*parts: str) -> str:
     """Return 32 hex digits that depend on nothing but ``parts``, so that a repeated step names the same thing."""
     # The unit separator can't be confused with part of an id, so ("a", "bc") differs from ("ab", "c").
-    return uuid.uuid5(_NAMESPACE, "\x1f".join(parts)).hex
+    return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
 
 
 class OrderIds:

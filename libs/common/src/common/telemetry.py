@@ -2,6 +2,7 @@
 
 import logging
 import os
+import random
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import Any
 import structlog
 from opentelemetry import context, propagate, trace
 
+# Whether spans go anywhere; set once, when tracing is set up.
+_recording = False
 # Names under which personal data or a credential could slip into a log line.
 _PRIVATE = frozenset(
     "text reply email phone name address token assertion credential authorization payload args body".split()
@@ -38,6 +41,7 @@ def setup_logging(service: str, level: str = "INFO") -> None:
 
 def setup_tracing(service: str) -> None:
     """Export spans where ``OTEL_EXPORTER_OTLP_ENDPOINT`` points; without it trace ids travel, nothing is kept."""
+    global _recording  # noqa: PLW0603 - as process-wide as the tracer provider itself
     if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
         return
     # Half a second of imports that a process without a collector needn't pay at every start.
@@ -49,6 +53,7 @@ def setup_tracing(service: str) -> None:
     provider = TracerProvider(resource=Resource.create({"service.name": service}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+    _recording = True
 
 
 def get_logger() -> Any:
@@ -63,16 +68,24 @@ def tracer() -> trace.Tracer:
 
 def traceparent() -> str:
     """Return the W3C trace context to send on; one is begun where none is."""
-    carrier: dict[str, str] = {}
-    propagate.inject(carrier)
-    return carrier.get("traceparent") or f"00-{os.urandom(16).hex()}-{os.urandom(8).hex()}-00"
+    span = trace.get_current_span().get_span_context()
+    if span.is_valid:
+        return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"
+    return f"00-{random.getrandbits(128):032x}-{random.getrandbits(64):016x}-00"
 
 
 @contextmanager
 def continue_trace(name: str, headers: Mapping[str, str]) -> Iterator[None]:
     """Run the block as a span named ``name`` that belongs to the trace its caller's headers name."""
+    if "traceparent" not in headers and not _recording:
+        yield
+        return
     token = context.attach(propagate.extract({"traceparent": headers.get("traceparent", "")}))
     try:
+        if not _recording:
+            # Nobody collects: the ids travel on, and no span is made for nothing.
+            yield
+            return
         with tracer().start_as_current_span(name):
             yield
     finally:
