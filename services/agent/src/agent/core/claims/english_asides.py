@@ -45,7 +45,7 @@ ENGLISH_ASIDES = Asides(
         r"shall (?:i|we)",
         r"should (?:i|we)(?! \w+ (?:approve|agree))",
         r"do you (?:want|wish|need)",
-        r"if (?:you (?:like|want|wish|prefer|would|agree|need|say|tell|give|confirm|send|let|are|have|'d)|that|it)(?! (?:approv|agree|ok))",
+        r"if (?:you (?:like|want|wish|prefer|would|agree|need|say|tell|give|confirm|send|let|are|have|'d)|that|it)(?! (?:is |gets |has been )?(?:approv|agree|ok|authori|signed|granted))",
         r"(?:happy|glad|pleased) to(?! (?:hear|see|know|say|tell|confirm|report|inform|let|share|announce))",
         r"let (?:me|us) know",
         r"feel free",

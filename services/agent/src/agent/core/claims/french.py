@@ -348,7 +348,7 @@ FRENCH = Source(
         r"(?:commande|ordx|achat) .. (?:intégralement|totalement|en totalité|entièrement|complètement|dans son intégralité|en intégralité)",
         r"tous (?:les|vos|tes) (?:articles|produits)",
         r"(?:intégralement|entièrement|totalement) .. (?:commande|ordx|achat)",
-        r"tout ce que vous avi?ez (?:acheté|payé|commandé)",
+        r"tout ce que vous avi?ez (?:acheté|payé|commandé)(?! pour (?:la|le|votre|ta) (?!commande|achat))",
         r"jusqu'au dernier centime",
         r"jusque au dernier centime",
         r"chaque (?:article|centime)",

@@ -50,7 +50,7 @@ FRENCH_ASIDES = Asides(
         r"est possible",
         r"serait possible",
         r"il (?:vous )?suffit",
-        r"à votre disposition",
+        r"(?<!est\s)à votre disposition",
         r"je vous propose",
         r"nous vous proposons",
         r"je suggère",

@@ -118,6 +118,8 @@ GERMAN = Source(
         r"noch keine (?:bestätigung|rückmeldung|antwort)",
     ),
     waiting=(
+        rf"lieg\w* .. (?:bei|vor) .. {PERSON}",
+        r"(?:freigeben|genehmigen|zustimmen|entscheiden|unterschreiben) (?:muss|müssen)",
         rf"warte\w* (?:noch )?auf (?:eine?n?|meine?n?|unsere?n?|die|den) {PERSON}$",
         rf"liegt .. {PERSON} .. vor",
         rf"{PERSON} (?:sieht|schaut|sehen|schauen) sich",
@@ -323,6 +325,7 @@ GERMAN = Source(
     ),
     at_account=(r"(?:in|im|auf|aus|über) (?:ihrem|deinem|ihr|dein|das|dem)? ?(?:kundenkonto|konto|profil)",),
     perfect=(
+        r"konnten? (?:\w+ ){0,6}\w+en",
         r"(?:habe|haben|hat|hab) .. \w+",
         r"(?:wurde|wurden|worden)",
         r"(?:ist|sind) (?:\w+ ){0,5}(?:erfolgt|erledigt|raus|durch|\w*ge\w+t|\w*ge\w+en|erstattet|storniert|überwiesen|veranlasst|\w+iert)",
@@ -354,13 +357,13 @@ GERMAN = Source(
     whole=(
         r"jede\w* (?:einzelne\w* )?(?:artikel|position|produkt)",
         r"(?:alle|beide)(?: (?:zwei|drei|vier|\d+))? (?:artikel|produkte|positionen|teile)",
-        r"alles,? was (?:\w+ ){0,5}(?:bestellt|gekauft|bezahlt|gezahlt)\w*",
+        r"alles,? was (?!.*für (?:die|das|den|ihre?n?) (?!bestellung|ganze|gesamte))(?:\w+ ){0,5}(?:bestellt|gekauft|bezahlt|gezahlt)\w*",
         r"(?:ganze|gesamte|komplette|vollständige)\w* (?:bestellung|auftrag|order|einkauf|kauf)",
         r"(?:bestellung|auftrag|ordx) .. (?:vollständig|komplett|in voller höhe|ganz|restlos|zur gänze|gänzlich|in gänze)",
         r"(?:vollständig|komplett|in voller höhe) .. (?:bestellung|auftrag|ordx)",
         r"alle (?:artikel|produkte|positionen|teile|ihre artikel|bestellten \w+)",
         r"sämtliche (?:artikel|produkte|positionen)",
-        r"alles(?: \w+){0,3} (?:bestellt|gekauft|bezahlt)\w*",
+        r"alles(?! was .*für)(?: \w+){0,3} (?:bestellt|gekauft|bezahlt)\w*",
         r"bis auf den letzten cent",
         r"jeden (?:cent|artikel)",
         r"restlos alles",

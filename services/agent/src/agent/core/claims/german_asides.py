@@ -171,7 +171,7 @@ GERMAN_ASIDES = Asides(
         r"(?:verstehe|sehe|lese|verstehen)(?! .. (?:wurde|ist))(?: \w+)? dass sie",
         r"um .. (?:zu (?:erhalten|bekommen|beantragen|stornieren|ändern|starten|erstatten|prüfen|erstellen|finden)|\w+zu\w+)",
         r"(?:prüfe|schaue|sehe|checke|prüfen|schauen) (?:\w+ )*(?:ob|nach|mal|gleich|kurz|gern\w*)",
-        r"(?:ich|wir) (?:schaue|prüfe|sehe|prüfen|schauen)",
+        r"(?:ich|wir) (?:schaue|prüfe|sehe (?:mir|nach|kurz)|prüfen|schauen)",
         r"bevor (?:ich|wir) .. (?:stornier|änder|erstatt|anfass|erstell|veranlass)\w+",
         r"für (?:eine?|die) (?:erstattung|rückerstattung|stornierung|rücksendung|retoure) (?:brauch|benötig|müss|ist|sind|gilt|send|schick)\w*",
     ),

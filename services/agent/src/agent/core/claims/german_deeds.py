@@ -72,6 +72,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:bestätigt|veranlasst|durchgeführt|vorgenommen|eingeleitet|bearbeite\w*|beantragt|genehmigt|abgelehnt|ausgeführt|angestoßen|bestätige\w*) .. (?:stornierung|storno)",
     ),
     "address_change": (
+        r"(?:bei|in|an|zu) (?:ihrer|deiner|ihrem|deinem) neuen (?:wohnung|adresse|anschrift|haus|zuhause)",
         r"(?:erreicht|findet|kommt) (?:sie|dich|zu ihnen) .. in (?:der|die) \w*(?:straße|gasse|allee|weg)",
         r"(?:geht|gehen|kommt|fährt) .. zu (?:ihrer|ihrem|deiner|deinem) (?:nachbar|büro|arbeit|elter|schwester|mutter|vater|bruder|freund)\w*",
         r"(?:an|zu) ihre\w* (?:arbeits|büro|firmen|privat|urlaubs|zweit)(?:adresse|anschrift)",
@@ -102,6 +103,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"(?:erstellt|erstelle\w*|erzeugt|erzeuge\w*|verschickt|geschickt|schick\w*|gesendet|sende\w*|angehängt|hänge\w*|generiert|ausgestellt|vorbereitet|hinterlegt|gemailt|maile\w*|hier ist|hier kommt|finden|angelegt|lege\w*|drucken|druck\w*|haben|habe|hat|erhalten|bekommen|bekommst|verwend\w*|nutz\w*|lieg\w*|wartet|steht|beigefügt|kleb\w*|gibt|bereite\w*|stelle\w*|lade\w*|beantragt|herunterladen|zugeschickt|wurde|wird) .. {_LABEL}",
     ),
     "account_change": (
+        r"(?:\w*nummer|e-?mail\S*|name) (?:\w+ ){0,3}(?:ist|lautet) (?:\w+ )?(?:die|der|das) neue",
         r"kontaktnummer .. \w+",
         rf"änderung\w* .. {_FIELD}",
         rf"{_FIELD} .. änderung\w*",

@@ -78,6 +78,9 @@ def _find_all_topics(clauses: tuple[str, ...], lexicon: Lexicon) -> tuple[tuple[
     order_before = False
     for clause in clauses:
         topics = find_topics(clause, lexicon, parcel_before=order_before)
+        if topics and topics[0].status and clause.startswith("it ") and any(t and not t[0].status for t in found):
+            # "your refund comes shortly, it is being processed": the pronoun is the refund's
+            topics = ()
         named = lexicon.has("parcel", clause) or "ordx" in clause
         order_before = (order_before or named) and all(
             t.kinds[0] in ("cancel", "order_status", "address_change") for t in topics
@@ -93,7 +96,7 @@ def _stands_beside_question(index: int, sentence: _Sentence) -> bool:
 
 def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
     clause, lexicon = sentence.clauses[index], sentence.lexicon
-    agreed = sentence.near(index, "agreed_condition") and not lexicon.has("invitation", clause)
+    agreed = sentence.near(index, "agreed_condition") and not _asks_consent(index, sentence)
     if not agreed and _claims_nothing(index, sentence):
         return []
     readings = []
@@ -125,6 +128,14 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
     return readings
 
 
+def _asks_consent(index: int, sentence: _Sentence) -> bool:
+    """ "If you agree": the consent spoken of is the customer's, which makes an offer of it."""
+    lexicon = sentence.lexicon
+    beside = sentence.clauses[max(index - 1, 0) : index + 2]
+    own = any(lexicon.has("agreed_condition", c) and lexicon.one["offer"].match(c) for c in beside)
+    return own or lexicon.has("invitation", sentence.clauses[index])
+
+
 def _is_past(clause: str, lexicon: Lexicon) -> bool:
     """ "Since your refund went out" presupposes a finished deed, "once your refund has gone out" one to come."""
     return lexicon.has("perfect", clause) and not lexicon.has("when", clause)
@@ -132,7 +143,7 @@ def _is_past(clause: str, lexicon: Lexicon) -> bool:
 
 def _runs(before: str, clause: str, lexicon: Lexicon) -> bool:
     """ "At this very moment, the money is sent back": the time stands in a clause of its own."""
-    return lexicon.has("pending", before) and not lexicon.has("perfect", clause)
+    return lexicon.has("pending", before) and not any(lexicon.has("perfect", c) for c in (before, clause))
 
 
 def _uncertain(index: int, sentence: _Sentence) -> bool:
@@ -227,7 +238,7 @@ def _carry_on(
     manner = state_words(clause, lexicon)
     if manner is None and readings and readings[-1].assumed and is_denied(clause, lexicon):
         return [*readings[:-1], replace(readings[-1], manner="negated", assumed=False)]
-    if manner is None and not readings and earlier and lexicon.has("sorted_out", clause):
+    if manner is None and not readings and earlier and _is_sorted(clause, lexicon):
         # "you wanted it cancelled, and that is done"
         return [Reading(earlier, "negated" if lexicon.has("negation", clause) else "done", clause)]
     if manner is None or not earlier or earlier[0] in ("handoff", "order_status"):
@@ -271,11 +282,16 @@ def _read_bare(sentence: _Sentence, context: Kind | None) -> list[Reading]:
             readings.append(status)
         elif lexicon.has("exact_time", clause) and not is_denied(clause, lexicon):
             readings.append(Reading(("order_status",), "unknowable", clause))
-        elif lexicon.has("sorted_out", clause) and not lexicon.has("when", clause):
+        elif _is_sorted(clause, lexicon):
             readings.append(Reading((kind,), "negated" if lexicon.has("negation", clause) else "done", clause))
         elif _strange_deed(clause, lexicon) or _strange_news(clause, lexicon):
             readings.append(Reading(("action",), "done", clause))
     return readings
+
+
+def _is_sorted(clause: str, lexicon: Lexicon) -> bool:
+    """ "That is done", but not "as soon as that is done"."""
+    return lexicon.has("sorted_out", clause) and not lexicon.has("when", clause)
 
 
 def _bare_status(clause: str, lexicon: Lexicon) -> Reading | None:

@@ -342,7 +342,7 @@ SPANISH = Source(
         r"tod[oa]s (?:los|las|tus|sus) (?:artículos|productos|líneas|prendas|cosas)",
         r"(?:íntegramente|totalmente|por completo|completamente) .. (?:pedido|compra|ordx)",
         r"totalidad de (?:el |la |tu |su )?(?:pedido|compra)",
-        r"todo lo que (?:compraste|pagaste|pediste|compró|pagó|pidió)",
+        r"todo lo que (?:compraste|pagaste|pediste|compró|pagó|pidió)(?! por (?:la|el|tu|su) (?!pedido|compra|orden))",
         r"hasta el último (?:céntimo|centavo)",
         r"cada (?:artículo|céntimo)",
         r"todo el pedido",
