@@ -1,11 +1,14 @@
 """A whole tool gateway in this process, on a real database, before a store and a payment provider of the tests' own."""
 
 import asyncio
+import hashlib
+import hmac
 import itertools
 import json
 import os
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -299,6 +302,14 @@ class Gateway:
     async def resume(self, key: str, order_id: str = "4417028", kind: str = "refund") -> tuple[int, Any]:
         path = f"/v1/actions/{key.replace(':', '%3A')}/resume"
         return await self.send("POST", path, service="reconciler", X_Job_Assertion=self.job(order_id, kind))
+
+    async def webhook(self, kind: str, data: dict[str, Any], event_id: str, secret: str = SECRET) -> int:
+        raw = json.dumps({"id": event_id, "type": kind, "data": data, "created_at": "2026-11-29T10:00:00Z"})
+        stamp = str(int(time.time()))
+        mac = hmac.new(secret.encode(), f"{stamp}.{raw}".encode(), hashlib.sha256).hexdigest()
+        headers = {"X-Payments-Signature": f"t={stamp},v1={mac}", "Content-Type": "application/json"}
+        async with self.http.post(f"{self.url}/v1/hooks/payments", data=raw, headers=headers) as answer:
+            return int(answer.status)
 
     async def row(self, key: str) -> dict[str, Any]:
         found = await self.pool.fetchrow("select * from actions where key = $1", key)

@@ -1,10 +1,6 @@
 """Money moves at most once and never past the rules: races, crashes, lost answers and a provider that lies."""
 
 import asyncio
-import hashlib
-import hmac
-import json
-import time
 from typing import Any
 
 import pytest
@@ -17,15 +13,6 @@ KEY = "refund:4417028:L2"
 def ten_lines(provider: Any, paid: str = "10.00") -> None:
     lines = [{"line_id": f"L{n}", "title": "Thing", "quantity": 1, "paid": paid} for n in range(10)]
     provider.put_order("5500001", lines=lines)
-
-
-async def webhook(gateway: Any, kind: str, data: dict[str, Any], event_id: str, secret: str = "whsec-test") -> int:
-    raw = json.dumps({"id": event_id, "type": kind, "data": data, "created_at": "2026-11-29T10:00:00Z"})
-    stamp = str(int(time.time()))
-    mac = hmac.new(secret.encode(), f"{stamp}.{raw}".encode(), hashlib.sha256).hexdigest()
-    headers = {"X-Payments-Signature": f"t={stamp},v1={mac}", "Content-Type": "application/json"}
-    async with gateway.http.post(f"{gateway.url}/v1/hooks/payments", data=raw, headers=headers) as answer:
-        return int(answer.status)
 
 
 async def test_ten_lines_at_once_pay_two_and_queue_eight(gateway: Any) -> None:
@@ -228,8 +215,8 @@ async def test_a_refund_the_bank_returns_turns_the_row_failed_with_its_history(g
     await gateway.refund()
     gateway.provider.refunds[0]["status"] = "failed"
     data = {"order_id": "4417028", "idempotency_key": KEY}
-    assert await webhook(gateway, "refund.failed", data, "evt_1") == 200
-    assert await webhook(gateway, "refund.failed", data, "evt_1") == 200
+    assert await gateway.webhook("refund.failed", data, "evt_1") == 200
+    assert await gateway.webhook("refund.failed", data, "evt_1") == 200
     assert (await gateway.history(KEY))[-2:] == [("succeeded", "settled"), ("failed", "bank_returned")]
     [*_, last] = await gateway.events()
     assert (last["status"], last["previous_status"], last["cause"]) == ("failed", "succeeded", "bank_returned")
@@ -242,11 +229,11 @@ async def test_bb_dup_14_a_webhook_before_our_commit_makes_no_second_row_or_mess
 
     async def early() -> None:
         gateway.provider.before_refund = None
-        answered.append(await webhook(gateway, "refund.updated", {"order_id": "4417028"}, "evt_early"))
+        answered.append(await gateway.webhook("refund.updated", {"order_id": "4417028"}, "evt_early"))
 
     gateway.provider.before_refund = early
     assert (await gateway.refund())["status"] == "succeeded"
-    again = await webhook(gateway, "refund.updated", {"order_id": "4417028"}, "evt_early")
+    again = await gateway.webhook("refund.updated", {"order_id": "4417028"}, "evt_early")
     assert again == 200
     assert [e["status"] for e in await gateway.events()] == ["pending", "succeeded"]
 
@@ -256,21 +243,21 @@ async def test_a_refund_the_provider_has_only_accepted_is_pending_until_it_says_
     assert (await gateway.refund())["status"] == "pending"
     assert (await gateway.resume(KEY))[1]["status"] == "pending"
     gateway.provider.refunds[0]["status"] = "succeeded"
-    assert await webhook(gateway, "refund.updated", {"order_id": "4417028"}, "evt_2") == 200
+    assert await gateway.webhook("refund.updated", {"order_id": "4417028"}, "evt_2") == 200
     assert (await gateway.history(KEY))[-1] == ("succeeded", "adopted")
     assert gateway.provider.calls.count(("refund", KEY)) == 1
 
 
 async def test_a_charge_back_after_a_refund_is_a_persons_task(gateway: Any) -> None:
     await gateway.refund()
-    assert await webhook(gateway, "dispute.created", {"order_id": "4417028"}, "evt_3") == 200
+    assert await gateway.webhook("dispute.created", {"order_id": "4417028"}, "evt_3") == 200
     assert await gateway.pool.fetchval("select reason from tasks where about = '4417028'") == "dispute"
 
 
 async def test_a_webhook_with_a_wrong_signature_changes_nothing(gateway: Any) -> None:
     await gateway.refund()
     gateway.provider.refunds[0]["status"] = "failed"
-    assert await webhook(gateway, "refund.failed", {"order_id": "4417028"}, "evt_9", secret="other") == 400
+    assert await gateway.webhook("refund.failed", {"order_id": "4417028"}, "evt_9", secret="other") == 400
     assert (await gateway.row(KEY))["status"] == "succeeded"
 
 

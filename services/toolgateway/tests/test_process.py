@@ -1,11 +1,11 @@
-"""The real process on real Kafka: killed in mid-payment, restarted, resumed; and its events arrive."""
+"""The real process on real Kafka: killed at every named point, restarted, resumed; and its events arrive."""
 
 import asyncio
 import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from aiohttp import ClientError
 from aiokafka import AIOKafkaConsumer
 
 from common.topics import APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS
+from toolgateway.audit.evidence import read_published
 
 KEY = "refund:4417028:L2"
 
@@ -65,6 +66,7 @@ async def environment(
         "TOOLGATEWAY_APPROVALS_URL": settings.approvals_url,
         "TOOLGATEWAY_PAYMENTS_TIMEOUT_S": "0.4",
         "TOOLGATEWAY_PAYMENTS_TRIES": "1",
+        "TOOLGATEWAY_PAYMENTS_WEBHOOK_SECRET": settings.payments_webhook_secret,
     }
 
 
@@ -84,6 +86,89 @@ async def test_killed_in_mid_payment_and_resumed_it_has_paid_once(
         assert (await gateway.refund())["result"]["repeated"] is True
         assert await _statuses(f"{topic_prefix}{LEDGER_ACTIONS.name}", kafka_bootstrap, 2) == ["pending", "succeeded"]
     assert len(gateway.provider.moved()) == 1
+
+
+# Every point of the money path (test_crash_points compares them with what is passed) and the relay's own.
+POINTS = ("propose.before_commit", "propose.after_commit", "pay.before_call", "pay.after_call", "settle.before_commit",
+          "settle.after_commit", "let_go.before_commit", "let_go.after_commit", "resume.claim.before_commit",
+          "resume.claim.after_commit", "resume.before_look_up", "resume.after_look_up", "decide.before_commit",
+          "decide.after_commit", "reissue.before_commit", "reissue.after_commit", "hook.before_commit",
+          "hook.after_commit", "outbox.before_send", "outbox.after_send", "outbox.after_mark")  # fmt: skip
+# The claim of these settings (0.4 s × 1 try + 1 s) and a margin.
+PAST_THE_CLAIM_S = 1.6
+
+
+async def whatever(call: Awaitable[Any]) -> None:
+    """A caller of a process that dies sees an error or nothing."""
+    try:
+        async with asyncio.timeout(6):
+            await call
+    except (AssertionError, TimeoutError, OSError, ValueError, ClientError):
+        return
+
+
+async def everything(gateway: Any, order: str, customer: str) -> None:
+    """An automatic refund, a lost answer resumed, an approval voided and asked anew, and a webhook."""
+    session = gateway.session(customer, f"conv_{customer}")
+    await whatever(gateway.refund("L2", "64.00", order=order, session=session))
+    gateway.provider.faults = ["lost"]
+    await whatever(gateway.refund("L1", "39.00", order=order, session=session))
+    gateway.provider.faults = []
+    await whatever(gateway.resume(f"refund:{order}:L1", order))
+    await whatever(gateway.refund("L3", "250.00", order=order, session=session))
+    gateway.provider.orders[order]["address"] = {"line1": "2 Oak Street"}
+    await whatever(gateway.decide(f"refund:{order}:L3", 1))
+    await whatever(gateway.decide(f"refund:{order}:L3", 2))
+    await whatever(gateway.webhook("refund.updated", {"order_id": order}, f"evt_{order}"))
+
+
+async def patience(gateway: Any, order: str, customer: str) -> None:
+    """Ask, resume and decide again until every line has ended."""
+    session = gateway.session(customer, f"conv_{customer}")
+    for line, amount in (("L2", "64.00"), ("L1", "39.00"), ("L3", "250.00")):
+        key = f"refund:{order}:{line}"
+        for _ in range(6):
+            row = await gateway.pool.fetchrow("select status, version from actions where key = $1", key)
+            if row is None:
+                await gateway.refund(line, amount, order=order, session=session)
+            elif row["status"] == "awaiting_approval":
+                await gateway.decide(key, row["version"])
+            elif row["status"] == "pending":
+                await asyncio.sleep(PAST_THE_CLAIM_S)
+                await asyncio.gather(gateway.resume(key, order), gateway.resume(key, order))
+            else:
+                break
+    await gateway.webhook("refund.updated", {"order_id": order}, f"evt_{order}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_killed_at_every_point_it_pays_once_and_publishes_every_change(
+    gateway: Any, environment: dict[str, str], topic_prefix: str, kafka_bootstrap: str
+) -> None:
+    for case, point in enumerate(POINTS):
+        order, customer = f"72{case:05d}", f"C-{case}"
+        gateway.provider.put_order(order, customer)
+        async with process(gateway, environment, crash_at=point) as first:
+            await everything(gateway, order, customer)
+            async with asyncio.timeout(10):
+                assert await first.wait() == -9, point
+        async with process(gateway, environment):
+            await patience(gateway, order, customer)
+            while await gateway.pool.fetchval("select count(*) from outbox"):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        rows = await gateway.pool.fetch(
+            "select key, status, version, claim_until from actions where order_id = $1", order
+        )
+        paid = [refund["idempotency_key"] for refund in gateway.provider.moved(order)]
+        assert sorted(paid) == sorted(row["key"] for row in rows), point
+        assert {(row["status"], row["claim_until"]) for row in rows} == {("succeeded", None)}, point
+        published = [r for r in await read_published(kafka_bootstrap, topic_prefix) if r.key in set(paid)]
+        assert {(r.key, r.version) for r in published} == {
+            (row["key"], version) for row in rows for version in range(1, row["version"] + 1)
+        }, point
+        assert len({r.event_id for r in published}) == len({(r.key, r.version) for r in published}), point
+    print(f"killed at {len(POINTS)} points, {len(gateway.provider.moved())} payments, 0 violations")
 
 
 async def _statuses(topic: str, bootstrap: str, count: int) -> list[str]:
