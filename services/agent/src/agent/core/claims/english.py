@@ -142,6 +142,7 @@ ENGLISH = Source(
         r"not quite",
     ),
     waiting=(
+        rf"(?:is|are) (?:now )?with (?:my|a|our|the) {PERSON}",
         rf"(?:waiting|waits?) (?:for|on) (?:a|an|my|the|our) {PERSON}$",
         r"to be (?:approved|signed off|authori[sz]ed|cleared|reviewed|decided|okayed)",
         r"for (?:a |their |his |her )?(?:decision|approval)",
@@ -366,7 +367,7 @@ ENGLISH = Source(
         r"(?:all|both) (?:the |your )?(?:two|three|four|five|\d+) (?:items|products|articles|things)",
         r"both (?:items|products|articles)",
         r"everything you(?: have)? (?:bought|ordered|paid)(?! for (?:the|your|this) (?!order|purchase))",
-        r"(?:whole|entire|complete|full) (?:order|purchase|ordx|basket)",
+        r"(?:whole|entire|complete|full) (?:of )?(?:order|purchase|ordx|basket)",
         r"(?:order|purchase|ordx) .. (?:in full|in its entirety|completely|entirely|fully)",
         r"everything (?:in (?:the|your) order|from)",
         r"(?:all|every) (?:the |your |of your |of the )?(?:items|products|articles|lines|item|article|things|pieces)",

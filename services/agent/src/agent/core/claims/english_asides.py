@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 ENGLISH_ASIDES = Asides(
     noise=(
+        r"(?:regards|sincerely|wishes|truly)[, ]+(?:the|your) (?:\w+ ){0,3}(?:team|service|support)",
         r"(?:the|your|this) case (?:is |as )?(?:now )?closed",
         r"as (?:requested|agreed|discussed|promised)",
         r"(?:who|that) (?:can|could|will) (?:help|assist|sort|solve|answer)(?: \w+)?",
@@ -37,6 +38,7 @@ ENGLISH_ASIDES = Asides(
         r"no longer out of pocket(?=\W*$)",
     ),
     offer=(
+        r"see the (?:status|state|progress) of",
         r"without your (?:yes|ok|okay|consent|confirmation|go-?ahead|say-so)",
         r"you (?:\w+ )?(?:asked|wondered|wanted to know|were wondering|are asking|enquired|inquired|were asking) (?:\w+ )?(?:whether|if|about)",
         r"(?:i|we) (?:can|could|may|might|would)(?! not)(?! (?:now )?(?:already )?(?:confirm|see|tell|assure|say|report|promise|happily confirm|gladly confirm|inform|also confirm|also see|only see|only confirm))",
@@ -90,6 +92,7 @@ ENGLISH_ASIDES = Asides(
         r"might",
     ),
     policy=(
+        r"most (?:of our )?\w+s (?:are|get|come|go|take)",
         r"(?:in|with|into) (?:every|each) (?:box|parcel|package|order|delivery)",
         r"(?:our|the) (?:team|teams|staff|agents|advis[eo]rs|people|specialists) (?:speaks?|works?|is available|are available|is reachable|are based|is based|handles?|answers?)(?! .*(?:your|you|this|it)(?: |$))",
         r"(?:from|between) \d+(?: ?[ap]m)? (?:to|until|till|and) \d+",

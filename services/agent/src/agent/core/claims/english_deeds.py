@@ -259,6 +259,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"coming your way",
     ),
     "delivered": (
+        r"left (?:with|at|by) (?:your|a) (?:neighbou?r|porch|door|front door|safe place)",
         r"(?:on|at|outside) your (?:door|doorstep|porch|mat)",
         r"landed (?:on|at|in) your",
         r"(?:carrier|courier|driver|dhl|ups|fedex|usps|post) (?:\w+ )?(?:delivered|dropped)",

@@ -59,7 +59,7 @@ FRENCH = Source(
         r"toujours",
     ),
     carrier=(
-        r"(?:transporteur|livreur|chronopost|colissimo|la poste|dhl|ups|dpd|gls|coursier|messagerie|mondial relay)",
+        r"(?:transporteur|société de (?:livraison|transport)|livreur|chronopost|colissimo|la poste|dhl|ups|dpd|gls|coursier|messagerie|mondial relay)",
     ),
     firm=(
         r"maintenant que",
@@ -126,6 +126,7 @@ FRENCH = Source(
         r"pas de (?:confirmation|retour|réponse) (?:encore|pour)?",
     ),
     waiting=(
+        rf"(?:est|sont) (?:chez|auprès de) (?:mon|ma|un|une|notre) {PERSON}",
         rf"attend\w* (?:un|une|mon|ma|la|le|notre) {PERSON}$",
         r"sur la table de",
         rf"{PERSON} .. (?:pèse|soupèse|planche sur|se penche)",
@@ -341,6 +342,7 @@ FRENCH = Source(
         r"(?:regardé|vérifié|trouvé|vu|lu|compris|noté|reçu|demandé|expliqué|consulté|cherché|pris|entendu|essayé|remarqué|constaté|examiné|été|eu|parlé|pensé|appris|relu|identifié|localisé|indiqué|dit|précisé|joint|mentionné|réfléchi|bien|interrogé|écouté|répondu|ouvert|élargi|rassemblé|étudié|retrouvé|parcouru|comparé|déménagé|grandi|senti|voulu|pu|cru|repéré|listé|tenu|choisi|gagné)",
     ),
     whole=(
+        r"dans (?:sa|leur) totalité",
         r"(?:jusque au |le )dernier (?:article|produit|centime)",
         r"(?:les|des) (?:deux|trois|quatre|cinq|\d+) (?:articles|produits)",
         r"(?:toute|entière|intégralité de|totalité de|ensemble de) (?:la |votre |ta )?(?:commande|achat)",

@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 FRENCH_ASIDES = Asides(
     noise=(
+        r"(?:cordialement|bien à vous|salutations)[, ]+(?:le|la|le e|l|votre) ?(?:service|équipe)(?: \w+){0,3}",
         r"(?:le|votre|ce) dossier (?:est |comme |désormais )*(?:clos|classé|fermé|terminé)",
         r"comme (?:demandé|convenu|prévu|promis)",
         r"ticket de caisse",
@@ -38,6 +39,7 @@ FRENCH_ASIDES = Asides(
         r"sauf erreur",
     ),
     offer=(
+        r"(?:voyez|voir|suivez|suivre) le état de",
         r"(?:je|nous) (?:devrais|devrions|préférerais)",
         r"sans (?:votre|ton) (?:oui|accord|confirmation|feu vert|ok)",
         r"il (?:me|nous) (?:faudra|faut|faudrait)",

@@ -14,7 +14,7 @@ PERSON = (
     r"chef(?:fe)?s?|interlocut\w+|gestionnaires?|technicien\w*|direction|représentant\w*|opérat\w+|chargée? de clientèle|encadrant\w*|hiérarchie|confrères?|membre)"
 )
 SHIP = r"(?:commande|colis|achat|envoi|ordx|paquet|livraison|expédition|marchandise)"
-_CARRIER = r"(?:transporteur|livreur|chronopost|colissimo|la poste|dhl|ups|dpd|gls|coursier|messagerie|mondial relay)"
+_CARRIER = r"(?:transporteur|société de (?:livraison|transport)|livreur|chronopost|colissimo|la poste|dhl|ups|dpd|gls|coursier|messagerie|mondial relay)"
 _LABEL = r"(?:étiquettes?|port (?:du|de le) retour|affranchissement (?:du|de le) retour|bon de retour|bordereau|qr code|code qr|vignette|bon d'envoi|bon de envoi|autocollant)"
 _FIELD = r"(?:téléphone|portable|mobile|numéro|e-?mail|mail|courriel|adresse e-?mail|nom|prénom|coordonnées|compte|profil|fiche|données|informations|infos)"
 

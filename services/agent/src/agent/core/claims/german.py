@@ -355,6 +355,7 @@ GERMAN = Source(
         r"(?:gesehen|nachgesehen|geprüft|überprüft|gefunden|gelesen|verstanden|notiert|bekommen|erhalten|gefragt|nachgefragt|erklärt|geschaut|nachgeschaut|angeschaut|angesehen|durchgelesen|gehört|bemerkt|festgestellt|vermerkt|gesucht|versucht|gedacht|erkannt|genommen|gesagt|erwähnt|gelernt|besprochen|verglichen|gewesen|gehabt|recherchiert|verifiziert|identifiziert|eingesehen|geöffnet|aufgerufen|zusammengestellt|beschrieben|beantwortet|geantwortet|mitgeteilt|durchgesehen|gegeben|erweitert|überlegt|herausgefunden|aufgelistet|analysiert|nachgelesen|gemerkt|erfahren|verpasst|gemeint|gehofft|gewachsen|verlegt|begrüßt|genannt|übersehen|umgezogen|bedauert|vergessen|unterhalten)",
     ),
     whole=(
+        r"im ganzen",
         r"jede\w* (?:einzelne\w* )?(?:artikel|position|produkt)",
         r"(?:alle|beide)(?: (?:zwei|drei|vier|\d+))? (?:artikel|produkte|positionen|teile)",
         r"alles,? was (?!.*für (?:die|das|den|ihre?n?) (?!bestellung|ganze|gesamte))(?:\w+ ){0,5}(?:bestellt|gekauft|bezahlt|gezahlt)\w*",

@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 GERMAN_ASIDES = Asides(
     noise=(
+        r"grüßen?[, ]+(?:ihr|dein|das) (?:\w+ ){0,2}\w*(?:service|team|support)",
         r"(?:der|ihr|dieser) fall (?:\w+ ){0,3}(?:abgeschlossen|geschlossen|erledigt)",
         r"wie (?:beantragt|gewünscht|vereinbart|versprochen)",
         r"bestell(?:ungs)?nummer",
@@ -78,6 +79,8 @@ GERMAN_ASIDES = Asides(
         r"dürf\w+",
     ),
     policy=(
+        r"gibt es nur",
+        r"die meisten \w+",
         r"(?:in|mit|bei) jede[mr] (?:paket|karton|bestellung|lieferung|sendung)",
         r"(?:bewahren|speichern|behalten) wir (?:nur|nicht|keine)",
         r"(?:nur|genau) so lange",

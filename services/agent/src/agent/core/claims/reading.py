@@ -241,7 +241,9 @@ def _carry_on(
     if manner is None and not readings and earlier and _is_sorted(clause, lexicon):
         # "you wanted it cancelled, and that is done"
         return [Reading(earlier, "negated" if lexicon.has("negation", clause) else "done", clause)]
-    if manner is None or not earlier or earlier[0] in ("handoff", "order_status"):
+    # only money gets lost from sight: "your label is done; it is in your account" says where it is
+    known = earlier and manner == "unknowable" and earlier[0] != "refund"
+    if manner is None or not earlier or known or earlier[0] in ("handoff", "order_status"):
         return readings
     if not readings:
         return [Reading(earlier, manner, clause)]
@@ -258,7 +260,9 @@ def _restated(readings: list[Reading], manner: Manner, clause: str) -> list[Read
         or (manner == "failed" and last.manner in ("done", "unknowable"))
     ):
         return [*readings[:-1], replace(said, clause=f"{last.clause} {clause}")]
-    if manner == "pending" and last.manner in ("future", "started", "done", "failed"):
+    if manner == "pending" and last.manner == "started":
+        return [*readings[:-1], replace(last, manner=manner)]
+    if manner == "pending" and last.manner in ("future", "done", "failed"):
         return readings
     return [*readings, said]
 
@@ -274,7 +278,7 @@ def _read_bare(sentence: _Sentence, context: Kind | None) -> list[Reading]:
         manner = state_words(clause, lexicon)
         if lexicon.has("other_deed", clause) and not lexicon.has("negation", clause):
             readings.append(Reading(("unread",), "done", clause))
-        elif manner == "unknowable":
+        elif manner == "unknowable" and kind in ("action", "refund"):
             readings.append(Reading(("refund" if kind == "action" else kind,), manner, clause))
         elif manner in ("waiting", "approved", "declined") or (manner and lexicon.has("request", clause)):
             readings.append(Reading((kind,), manner, clause))

@@ -10,6 +10,10 @@ SPANISH = Source(
     asides=SPANISH_ASIDES,
     code="es",
     spellings=(
+        (
+            r"\bla dirección (?=rechaz|aprob|acept|deneg|decid|autoriz|ha (?:rechaz|aprob|deneg|acept|autoriz))",
+            "el gerente ",
+        ),
         (r"\b(?:la entidad|el emisor|el banco) de (tu|su) tarjeta\b", r"\1 banco"),
         (r"^(mañana|hoy|(?:el )?(?:lunes|martes|miércoles|jueves|viernes|sábado))((?: \w+){0,2}),", r"\1\2"),
         (r"\bva a bordo\b", "está a bordo"),
@@ -105,6 +109,7 @@ SPANISH = Source(
         r"no cumple",
     ),
     positive=(
+        r"no (?:sigue|seguirá) adelante",
         r"ya no está\w* (?:con nosotros|en nuestro poder)",
         r"no (?:te |le )?llegará(?: nunca| ya| nada)?",
         r"ya no se usa",
@@ -123,6 +128,7 @@ SPANISH = Source(
         r"queda (?:por )?(?:confirm|complet|termin|tramit|proces)\w+",
     ),
     waiting=(
+        rf"lo tiene (?:mi|un|una|nuestr\w+) {PERSON}",
         rf"espera\w* (?:a|por) (?:un|una|mi|la|el|nuestr\w+) {PERSON}$",
         r"decisión .. (?:en el aire|abierta|por tomar|en suspenso)",
         r"para (?:decidir|aprobar|autorizar|su aprobación|que (?:lo |la )?(?:apruebe|decida|autorice))",

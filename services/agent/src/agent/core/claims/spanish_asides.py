@@ -6,6 +6,7 @@ from agent.core.claims.lexicon import Asides
 
 SPANISH_ASIDES = Asides(
     noise=(
+        r"(?:un saludo|saludos|atentamente|cordialmente)[, ]+(?:el|tu|su) (?:equipo|servicio)(?: \w+){0,4}",
         r"(?:el|tu|su|este) (?:caso|expediente) (?:está |queda |por |ya )*cerrado",
         r"(?:como|según lo) (?:pediste|solicitado|pedido|acordado|solicitaste)",
         r"tal (?:y )?como \w+",
@@ -31,6 +32,7 @@ SPANISH_ASIDES = Asides(
         r"cuanto antes",
     ),
     offer=(
+        r"ver el estado de",
         r"sin (?:tu|su) (?:sí|confirmación|permiso|visto bueno|ok)",
         r"(?:puedo|podemos|podría|podríamos|puede|puedes|podrías)(?! (?:ya )?(?:confirmar\w*|decir\w*|ver|ver[lt]\w*|asegur\w+|informar\w*|consult\w+|descarg\w+|imprim\w+|encontr\w+|usar\w*|comprobar\w*|estar|dar el|dar la|dar tu|dar su|quedarte|contar|olvid\w+|seguir|dar por|respirar|considerar\w*|comunicar\w*))",
         r"si (?:quieres|quiere|lo deseas|deseas|desea|lo desea|prefieres|prefiere|te parece|le parece|te va|lo necesitas|necesitas|necesita|me dices|me dice|me (?:confirm\w+|indic\w+|das|da|env[íi]\w+|mand\w+)|nos \w+|gustas|gusta|os \w+|te \w+|le \w+|estás|está)",
@@ -70,6 +72,8 @@ SPANISH_ASIDES = Asides(
         r"podr\w+",
     ),
     policy=(
+        r"(?:solo|sólo|únicamente) hay",
+        r"la mayoría de (?:las |los |nuestr\w+ )?\w+s",
         r"(?:en|con) cada (?:caja|paquete|pedido|envío)",
         r"admiten? (?:la |una )?(?:devolución|reembolso|cambio|cancelación)",
         r"(?:guardamos|conservamos|almacenamos) .. (?:tiempo|mientras|años|meses|ley)",
