@@ -130,6 +130,10 @@ async def audited(gateway: Any, database: Any) -> AsyncIterator[Any]:
     await gateway.decide(ASKED, 1)
     gateway.provider.faults = ["402"]
     await gateway.refund("L1", "39.00")
+    gateway.provider.put_order("4417029", "C-3")
+    gateway.provider.faults = ["lost"]
+    await gateway.refund("L1", "39.00", order="4417029", session=gateway.session("C-3"))
+    await gateway.resume("refund:4417029:L1", "4417029")
     conn = await asyncpg.connect(database.dsn("admin"))
     await db.prepare_connection(conn)
     await conn.execute("""
@@ -146,7 +150,8 @@ async def audited(gateway: Any, database: Any) -> AsyncIterator[Any]:
     """)
     await evidence.prepare(conn, load_policy(packaged_policy()))
     await evidence.put_refunds(conn, at_the_provider(gateway))
-    await evidence.put_payments(conn, [("4417028", gateway.provider.minor("4417028"), "USD")])
+    captured = [(order, gateway.provider.minor(order), "USD") for order in ("4417028", "4417029")]
+    await evidence.put_payments(conn, captured)
     await evidence.put_published(conn, await as_published(conn))
     yield conn
     await conn.close()
@@ -159,6 +164,8 @@ async def broken(conn: Any) -> dict[str, Finding]:
 async def test_a_sound_system_has_no_offenders_and_every_checker_looked_at_something(audited: Any) -> None:
     findings = await run_checkers(audited, EVERYTHING)
     assert [(f.checker.name, f.offenders) for f in findings if f.offenders] == []
+    causes = await audited.fetch("select distinct cause from ledger.actions_history")
+    assert {row["cause"] for row in causes} >= {"proposed", "settled", "decided", "tried", "claimed", "adopted"}
     idle = {f.checker.name for f in findings if f.looked_at == 0}
     assert idle <= {"c02_cancel_returned_money", "c08_nothing_hangs", "c09_one_owner", "c10_runs_end"}
 
@@ -189,6 +196,17 @@ def test_every_checker_has_a_planted_bug_and_every_rule_a_checker() -> None:
     named = {checker.name for checker in load_checkers()}
     assert named - set(PLANTED) == {"c10_nothing_idles_in_a_transaction"}
     assert {checker.rule for checker in load_checkers()} == {f"C{n}" for n in range(1, 11)}
+
+
+async def test_old_claims_and_tries_need_no_event_but_an_unpublished_change_is_found(audited: Any) -> None:
+    change = audited.transaction()
+    await change.start()
+    await audited.execute("set local session_replication_role = replica")
+    await audited.execute("update ledger.actions_history set at = at - interval '1 hour'")
+    assert "c06_published_once_in_order" not in await broken(audited)
+    await audited.execute("delete from published where version = (select max(version) from published)")
+    assert "c06_published_once_in_order" in await broken(audited)
+    await change.rollback()
 
 
 async def test_the_report_has_a_line_for_each_rule_and_names_offenders(audited: Any) -> None:

@@ -157,16 +157,15 @@ async def test_killed_at_every_point_it_pays_once_and_publishes_every_change(
             await patience(gateway, order, customer)
             while await gateway.pool.fetchval("select count(*) from outbox"):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
-        rows = await gateway.pool.fetch(
-            "select key, status, version, claim_until from actions where order_id = $1", order
-        )
+        rows = await gateway.pool.fetch("select key, status, claim_until from actions where order_id = $1", order)
         paid = [refund["idempotency_key"] for refund in gateway.provider.moved(order)]
         assert sorted(paid) == sorted(row["key"] for row in rows), point
         assert {(row["status"], row["claim_until"]) for row in rows} == {("succeeded", None)}, point
         published = [r for r in await read_published(kafka_bootstrap, topic_prefix) if r.key in set(paid)]
-        assert {(r.key, r.version) for r in published} == {
-            (row["key"], version) for row in rows for version in range(1, row["version"] + 1)
-        }, point
+        told = await gateway.pool.fetch(
+            "select key, version from actions_history where key = any($1) and cause not in ('claimed', 'tried')", paid
+        )
+        assert {(r.key, r.version) for r in published} == {(row["key"], row["version"]) for row in told}, point
         assert len({r.event_id for r in published}) == len({(r.key, r.version) for r in published}), point
     print(f"killed at {len(POINTS)} points, {len(gateway.provider.moved())} payments, 0 violations")
 

@@ -127,7 +127,7 @@ def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
 async def main(settings: Settings, stop: asyncio.Event) -> None:
     """Run the service until ``stop`` is set."""
     pool = await db.open_pool(settings.database_url, _SCHEMA, max_size=settings.pool_size)
-    producer = Producer(settings.kafka_bootstrap, settings.topic_prefix)
+    producer = Producer(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_tls_dir)
     await producer.start()
     built = build(settings, pool, SystemClock())
 
