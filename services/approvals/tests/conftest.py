@@ -119,6 +119,7 @@ class Office:
     handlers: Handlers
     pool: db.Database
     keys: Path
+    app: FastAPI
 
     def headers(self, staff: str = "dana", role: str = "approver", **more: str) -> dict[str, str]:
         token = tokens.staff_token(self.keys, staff, role, datetime.now(UTC))
@@ -149,7 +150,7 @@ async def office(database: TestDatabase, keys: Path) -> AsyncIterator[Office]:
     app = build_api(access, desk, ledger, Changes(settings.database_url), pool)
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url="http://approvals") as http:
-        yield Office(http, neighbours, Handlers(pool, settings.claim_lease_s), pool, keys)
+        yield Office(http, neighbours, Handlers(pool, settings.claim_lease_s), pool, keys, app)
     await client.close()
     await login.close()
     await pool.close()

@@ -32,6 +32,7 @@ async function api(method, path, body, headers = {}) {
 }
 
 const money = (row) => (row.amount ? `${row.amount} ${row.currency || ""}` : "");
+const words = (text) => String(text ?? "").replaceAll("_", " ");
 const when = (text) => (text ? new Date(text).toLocaleString() : "");
 const tag = (text) => el("span", { class: `tag ${text}` }, String(text).replaceAll("_", " "));
 const facts = (pairs) => el("dl", {}, ...pairs.filter(([, v]) => v != null && v !== "").flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
@@ -62,7 +63,7 @@ function row(item, index, what, right, more) {
   return el("li", { role: "option", "aria-selected": String(chosen), onclick: () => choose(index) },
     el("span", { class: "what" }, what), right, el("span", { class: "more" }, more));
 }
-const approvalRow = (a, i) => row(a, i, `${a.kind.replaceAll("_", " ")} · order ${a.order_id || "—"}`, el("span", { class: "amount" }, money(a)), `${a.policy_reason} · ${when(a.created_at)}`);
+const approvalRow = (a, i) => row(a, i, `${a.kind.replaceAll("_", " ")} · order ${a.order_id || "—"}`, el("span", { class: "amount" }, money(a)), `${words(a.policy_reason)} · ${when(a.created_at)}`);
 const handoffRow = (h, i) => row(h, i, `${h.reason} · ${h.customer_id || "visitor"}`, tag(h.status === "claimed" ? `${h.owner}` : h.priority), `${h.queue} · ${h.channel} · ${when(h.opened_at)}`);
 
 async function choose(index) {
@@ -93,7 +94,7 @@ async function openApproval(key) {
     el("h3", {}, "What will run"),
     facts([["Key", a.key], ["Customer", a.customer_id], ["Order", a.order_id], ["Line", a.line_id], ["Amount", money(a)], ["Arguments", JSON.stringify(a.args, null, 1)]]),
     el("h3", {}, "Why it waits"),
-    facts([["Policy", `${a.policy_reason} (version ${a.policy_version})`], ["Asked", when(a.created_at)], ["Decide before", when(a.expires_at)], ["Queue", a.queue], ["Requested by", a.requested_by]]),
+    facts([["Policy", `${words(a.policy_reason)} (version ${a.policy_version})`], ["Asked", when(a.created_at)], ["Decide before", when(a.expires_at)], ["Queue", a.queue], ["Requested by", a.requested_by]]),
     el("h3", {}, "The order"),
     Object.keys(order).length ? facts([["Status", order.status], ["Placed", when(order.placed_at)], ["Delivered", when(order.delivered_at)]]) : el("p", { class: "quiet" }, "Not shown for this kind."),
     lines(order.lines),
@@ -165,6 +166,11 @@ async function act(work, id) {
 
 // ---- keyboard ----------------------------------------------------------------------------------------------------
 function show(queue) {
+  // What is open belongs to the queue it came from: a key pressed here must never decide something listed there.
+  if (state.queue !== queue) {
+    state.open = null;
+    $("detail").replaceChildren(el("p", { class: "quiet empty" }, "Nothing chosen."));
+  }
   state.queue = queue;
   state.at = 0;
   drawList();
