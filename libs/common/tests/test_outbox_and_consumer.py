@@ -315,6 +315,27 @@ async def test_a_bug_ends_in_the_dead_letters_and_replay_brings_the_record_back_
     assert seen == ["e1"]
 
 
+async def test_a_handler_that_hangs_is_seen_and_one_that_retries_is_not(bus: BusSettings, producer: Producer) -> None:
+    started, release, failures = asyncio.Event(), asyncio.Event(), 0
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        nonlocal failures
+        if failures < 2:
+            failures += 1
+            raise asyncpg.CannotConnectNowError("starting up")
+        started.set()
+        await release.wait()
+
+    await producer.send(REPLIES, "c1", reply("c1", 1), event_id="e1", occurred_at=NOW)
+    async with consuming(bus, producer, handler) as consumer:
+        await started.wait()
+        assert not consumer.stalled(patience_s=5)
+        await asyncio.sleep(0.3)
+        assert consumer.stalled(patience_s=0.2)
+        release.set()
+        await until(lambda: not consumer.stalled(patience_s=0.0))
+
+
 async def test_an_outside_record_without_headers_gets_an_id_that_is_the_same_every_time(
     bus: BusSettings, producer: Producer
 ) -> None:

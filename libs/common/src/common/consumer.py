@@ -90,6 +90,8 @@ class _Progress:
 
     handled: Counter
     moved_at: float = field(default_factory=time.monotonic)
+    in_hand: bool = False
+    read_to: dict[int, int] = field(default_factory=dict)
     first_failed: dict[tuple[int, int], float] = field(default_factory=dict)
     buried: set[tuple[int, int]] = field(default_factory=set)
 
@@ -132,10 +134,14 @@ class Consumer:
         await self._broker.stop()
 
     def stalled(self, patience_s: float = 60.0) -> bool:
-        """Say whether some group has records to read but has finished none for ``patience_s``."""
+        """Say whether some group has records to read, or in hand, and nothing has moved for ``patience_s``.
+
+        A retry is a sign of life: while the database is away nothing is stalled, it waits.
+        """
         now = time.monotonic()
-        behind = [self._lag_of(reader, s) > 0 for reader, s in zip(self._readers, self._subscriptions, strict=True)]
-        return any(b and now - p.moved_at > patience_s for b, p in zip(behind, self._progress, strict=True))
+        parts = zip(self._readers, self._subscriptions, self._progress, strict=True)
+        waiting = [(p, p.in_hand or self._lag_of(reader, s, p) > 0) for reader, s, p in parts]
+        return any(busy and now - p.moved_at > patience_s for p, busy in waiting)
 
     def _subscribe(self, subscription: Subscription[Any], progress: _Progress) -> Any:
         settings = self._settings
@@ -171,18 +177,20 @@ class Consumer:
         reader(consume)
         return reader
 
-    def _lag_of(self, reader: Any, subscription: Subscription[Any]) -> int:
+    def _lag_of(self, reader: Any, subscription: Subscription[Any], progress: _Progress) -> int:
         consumer = reader.consumer
         if consumer is None:
             return 0
+        # A partition of which nothing was read yet has no position here; it counts once its first batch is done.
         lag = sum(
-            max(0, (consumer.highwater(tp) or 0) - (consumer.last_stable_offset(tp) or 0))
+            max(0, (consumer.highwater(tp) or 0) - progress.read_to.get(tp.partition, consumer.highwater(tp) or 0))
             for tp in consumer.assignment()
         )
         _lag.labels(subscription.topic.name, subscription.group).set(lag)
         return lag
 
     async def _take(self, s: Subscription[Any], progress: _Progress, records: tuple[ConsumerRecord, ...]) -> None:
+        progress.in_hand, progress.moved_at = True, time.monotonic()
         lanes: dict[object, list[tuple[ConsumerRecord, Received[Any]]]] = defaultdict(list)
         seen: set[str] = set()
         for record in records:
@@ -201,16 +209,20 @@ class Consumer:
         failures = [o for o in outcomes if isinstance(o, BaseException)]
         if failures:
             # The acknowledgement layer reads the batch again; without this pause it would do so 1,900 times a second.
+            progress.in_hand = False
             await asyncio.sleep(_AGAIN_PAUSE_S)
             raise failures[0]
-        progress.moved_at = time.monotonic()
+        progress.in_hand, progress.moved_at = False, time.monotonic()
+        progress.read_to |= {record.partition: record.offset + 1 for record in records}
         progress.first_failed.clear()
+        progress.buried.clear()
 
     async def _lane(
         self, s: Subscription[Any], progress: _Progress, lane: list[tuple[ConsumerRecord, Received[Any]]]
     ) -> None:
         with continue_trace(f"{s.topic.name} process", lane[0][1].headers):
             failure = await _attempt(s, [received for _, received in lane], tries=1 if len(lane) > 1 else _TRIES)
+        progress.moved_at = time.monotonic()
         if failure is None:
             progress.handled.inc(len(lane))
             return

@@ -20,6 +20,7 @@ from common.telemetry import get_logger
 # Schema → the package that owns it.
 OWNERS = {"gateway": "gateway", "support": "agent", "ledger": "toolgateway", "approvals": "approvals"}
 LOGIN_ROLES = ("gateway", "support", "ledger", "approvals", "reconciler")
+_PASSWORDS = {role: f"{role.upper()}_PASSWORD" for role in LOGIN_ROLES}
 _SEEN_TABLE = "create table if not exists schema_migrations (name text primary key, at timestamptz default now())"
 _SAFE_NAME = re.compile(r"[a-z][a-z0-9_]{0,50}")
 _log = get_logger()
@@ -110,7 +111,10 @@ async def migrate_all(admin_dsn: str, roles: Roles) -> None:
 
 def main() -> None:
     """Migrate the database of ``MIGRATE_DATABASE_URL``; ``<ROLE>_PASSWORD`` gives each login role its password."""
-    passwords = {role: os.environ.get(f"{role.upper()}_PASSWORD", role) for role in LOGIN_ROLES}
+    missing = [name for name in _PASSWORDS.values() if not os.environ.get(name)]
+    if missing:
+        raise SystemExit(f"no password for a login role: set {', '.join(missing)}")
+    passwords = {role: os.environ[name] for role, name in _PASSWORDS.items()}
     prefix = os.environ.get("MIGRATE_ROLE_PREFIX", "")
     asyncio.run(migrate_all(os.environ["MIGRATE_DATABASE_URL"], Roles(prefix, passwords)))
 

@@ -116,7 +116,7 @@ async def _build_house(
     clock = SystemClock()
     pool = await db.open_pool(settings.database_url, "support")
     stack.push_async_callback(pool.close)
-    producer = Producer(bus.kafka_bootstrap, bus.topic_prefix)
+    producer = Producer(bus.kafka_bootstrap, bus.topic_prefix, bus.kafka_tls_dir)
     await producer.start()
     stack.push_async_callback(producer.stop)
     redis = Redis.from_url(bus.redis_url, socket_timeout=0.25, socket_connect_timeout=0.25)

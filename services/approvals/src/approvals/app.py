@@ -55,7 +55,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     changes = Changes(settings.database_url)
     app = build_api(access, desk, ledger, changes, pool)
 
-    producer = Producer(settings.kafka_bootstrap, settings.topic_prefix)
+    producer = Producer(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_tls_dir)
     await producer.start()
     relay = Relay(settings.database_url, "approvals", producer)
     handlers = Handlers(pool, settings.claim_lease_s)

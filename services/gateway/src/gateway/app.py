@@ -88,7 +88,7 @@ def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) 
         intake, login=login, directory=outside.directory, contexts=contexts, postman=postman, lifetimes=lifetimes
     )
 
-    producer = Producer(settings.kafka_bootstrap, settings.topic_prefix)
+    producer = Producer(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_tls_dir)
     consumer = Consumer(settings, producer, subscriptions(Replies(events, hub, postman), Inbound(channels)))
 
     messages = Limiter(redis, name=f"{settings.topic_prefix}messages", limit=settings.messages_per_10s)

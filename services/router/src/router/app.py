@@ -30,7 +30,7 @@ async def main(stop: asyncio.Event) -> None:
     if reader.encoder.name == "hash":
         _log.error("the sentence encoder can't be used; the weak fallback answers", encoder=reader.encoder.name)
     classifier = build_classifier(settings, reader)
-    producer = Producer(bus.kafka_bootstrap, bus.topic_prefix)
+    producer = Producer(bus.kafka_bootstrap, bus.topic_prefix, bus.kafka_tls_dir)
     await producer.start()
     desk = Desk(classifier, producer, version)
     consumer = Consumer(bus, producer, [subscription(desk, settings.batch_messages)])
