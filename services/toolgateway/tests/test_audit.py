@@ -15,8 +15,9 @@ from common.producer import Producer
 from common.topics import LEDGER_ACTIONS
 from toolgateway.adapters import store
 from toolgateway.audit import evidence
-from toolgateway.audit.__main__ import main, read_stack, report
+from toolgateway.audit.__main__ import main, report
 from toolgateway.audit.checkers import Finding, load_checkers, run_checkers
+from toolgateway.audit.stack_file import read_stack
 from toolgateway.core.actions import changed_event
 from toolgateway.policy import load_policy, packaged_policy
 

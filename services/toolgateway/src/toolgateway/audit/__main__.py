@@ -4,7 +4,6 @@ Prints one line a rule and one for each offender; exit 1 on any violation, 2 whe
 """
 
 import asyncio
-import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from common.errors import Verdict
 from common.http import ServiceClient
 from toolgateway.audit import evidence
 from toolgateway.audit.checkers import Finding, load_checkers, run_checkers
+from toolgateway.audit.stack_file import read_stack
 from toolgateway.policy import load_policy, packaged_policy
 
 _SHOWN = 20
@@ -72,12 +72,6 @@ def report(findings: list[Finding]) -> tuple[str, bool]:
         for finding in mine:
             lines += [f"     {finding.checker.name[4:]}: {who}: {why}" for who, why in finding.offenders[:_SHOWN]]
     return "\n".join(lines), clean
-
-
-def read_stack(path: Path) -> dict[str, str]:
-    """Return the addresses of a ``stack.env`` file in shell syntax."""
-    words = (shlex.split(line) for line in path.read_text().splitlines() if line.strip())
-    return {name: value for word in words if word for name, _, value in [word[-1].partition("=")]}
 
 
 def main(arguments: list[str]) -> int:
