@@ -58,7 +58,9 @@ test-slow: setup ## run the long lanes as well
 
 .PHONY: audit
 audit: setup ## hold the running stack's databases, ledger topic and money against C1-C10; exit 1 on any violation
-	@$(PY) -m toolgateway.audit .run/stack.env
+	@code=0; $(PY) -m toolgateway.audit .run/stack.env || code=$$?; [ $$code -le 1 ] || exit $$code; \
+	$(PY) -m toolgateway.audit.replies lines .run/stack.env | $(PY) -m agent.check_reply \
+		| $(PY) -m toolgateway.audit.replies judge || code=1; exit $$code
 
 .PHONY: bench
 bench: setup ## measure the product beside floors of bare libraries, in one run (SECONDS_EACH=30)
