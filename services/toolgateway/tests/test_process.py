@@ -147,6 +147,7 @@ async def test_killed_at_every_point_it_pays_once_and_publishes_every_change(
     gateway: Any, environment: dict[str, str], topic_prefix: str, kafka_bootstrap: str
 ) -> None:
     for case, point in enumerate(POINTS):
+        print(point, flush=True)
         order, customer = f"72{case:05d}", f"C-{case}"
         gateway.provider.put_order(order, customer)
         async with process(gateway, environment, crash_at=point) as first:
