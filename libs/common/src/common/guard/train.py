@@ -33,10 +33,15 @@ _ARTICLES = _REPOSITORY / "services/agent/src/agent/helpcenter"
 _CUSTOMERS = _REPOSITORY / "services/router/data/intents"
 
 # A text of the shop's own kind says more about our traffic than one of many generic jailbreaks.
-_WEIGHT_OWN = 4.0
+_WEIGHT_OWN = 20.0
 _STRENGTH_C = 6.0
-# Share of harmless authored texts that may trip, out of fold; rules add little to it.
+# Share of ordinary customer messages that may trip, out of fold; rules add little to it. Look-alikes written to
+# resemble attacks don't count here: with them the threshold would follow how many of them somebody wrote.
 _FALSE_ALARMS = 0.02
+_ORDINARY = "router-"
+# A model that saw all folds trips less on what it never saw than one that saw two thirds; chosen while looking at
+# false alarms on customer messages of others (1.4 %).
+_LEAN = 0.1
 _HIDDEN_MARGIN = 1.5
 
 
@@ -60,14 +65,16 @@ def customers() -> Iterator[Example]:
     """Messages written for the router: none of them gives orders to a machine."""
     for path in sorted(_CUSTOMERS.glob("*.jsonl")):
         for row in _rows(path):
-            yield Example(row["text"], injection=False, group=f"router-{row.get('scenario', row['text'])}", own=True)
+            yield Example(
+                row["text"], injection=False, group=f"{_ORDINARY}{row.get('scenario', row['text'])}", own=True
+            )
 
 
 def articles() -> Iterator[Example]:
     """Our own help center, paragraph by paragraph: it comes back as a tool result and must not trip."""
     for path in sorted(_ARTICLES.rglob("*.md")):
         for number, paragraph in enumerate(path.read_text(encoding="utf-8").split("\n\n")[1:]):
-            yield Example(paragraph, injection=False, group=f"article-{path.stem}-{number // 2}", own=False)
+            yield Example(paragraph, injection=False, group=f"article-{path.stem}-{number // 2}", own=True)
 
 
 def wheels() -> Iterator[Example]:
@@ -155,8 +162,8 @@ def out_of_fold_scores(examples: list[Example], folds: int = 3) -> NDArray[np.fl
 
 
 def threshold_for(scores: NDArray[np.float64], examples: list[Example]) -> float:
-    """The lowest threshold at which our own harmless texts trip no more often than `_FALSE_ALARMS`."""
-    harmless = [s for s, e in zip(scores, examples, strict=True) if e.own and not e.injection]
+    """The lowest threshold at which ordinary customer messages trip no more often than `_FALSE_ALARMS`."""
+    harmless = [s for s, e in zip(scores, examples, strict=True) if e.group.startswith(_ORDINARY)]
     return float(np.quantile(harmless, 1 - _FALSE_ALARMS))
 
 
@@ -169,11 +176,11 @@ def main() -> None:
     ]
     scores = out_of_fold_scores(examples)
     threshold = threshold_for(scores, examples)
-    tripwire = replace(fit(examples), threshold=threshold, hidden_threshold=threshold - _HIDDEN_MARGIN)
+    tripwire = replace(fit(examples), threshold=threshold - _LEAN, hidden_threshold=threshold - _HIDDEN_MARGIN)
     card: dict[str, object] = {"texts": len(examples), **_rates(scores, examples, threshold)}
     save(tripwire, out, card)
     load(out)
-    json.dump({"threshold": round(threshold, 3), **card}, sys.stdout, indent=1)
+    json.dump({"threshold": round(tripwire.threshold, 3), **card}, sys.stdout, indent=1)
     sys.stdout.write("\n")
 
 
