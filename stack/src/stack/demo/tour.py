@@ -127,6 +127,7 @@ async def crash(s: Scenery) -> None:
     row = await s.ledger.row(key)
     early = [a for a in turn.actions if a["status"] == "succeeded"] if _status(row) == "pending" else []
     s.promises.hold("nothing was called done before it was known", kept=not early, seen=f"row {_status(row)}")
+    s.promises.hold("nobody was sent away", kept=not turn.done.get("handoff"), seen=turn.reply)
     await s.store.clear_faults()
     await _until(lambda: _has_status(s, key, "succeeded"), "the reconciler to finish the row")
     await _holds_paid(s, key, "45.00")
@@ -180,8 +181,8 @@ async def _holds_paid(s: Scenery, key: str, amount: str) -> None:
 
 
 async def _holds_told(s: Scenery, chat: Chat, conversation: str, amount: str) -> None:
-    """The newest word to the customer came without their asking and names the amount."""
-    await _until(lambda: _was_told(chat, conversation, amount), "the customer to be told")
+    """After the answer to their only question another word reached the customer, which names the amount."""
+    await _until(lambda: _was_told(chat, conversation), "the customer to be told")
     last = (await chat.transcript(conversation))[-1]
     s.promises.hold("the customer was told unasked", kept=amount in last["text"], seen=last["text"])
 
@@ -206,6 +207,5 @@ async def _money_moved(s: Scenery) -> bool:
     return bool(await s.store.refunds(CRASH_ORDER))
 
 
-async def _was_told(chat: Chat, conversation: str, amount: str) -> bool:
-    last = (await chat.transcript(conversation))[-1]
-    return last["from"] == "agent" and amount in last["text"]
+async def _was_told(chat: Chat, conversation: str) -> bool:
+    return len([message for message in await chat.transcript(conversation) if message["from"] == "agent"]) > 1

@@ -1,5 +1,6 @@
 """Runs one tool call of a saved turn: judged first, in the customer's name, booked before anything is said."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from common.events import ReplyEvent
 Json = dict[str, Any]
 # Longer than any order number, key or time of the systems; shorter than an order that somebody encoded.
 _LONGEST_CODE = 40
+# A restarted process answers after three to five seconds; the customer sees "looking into it" meanwhile.
+_UNTIL_BACK_S = (0.3, 0.7, 1.0, 2.0, 3.0)
 _HAND_REASONS = frozenset({"asked", "sensitive", "policy", "stuck", "upset"})
 
 
@@ -95,12 +98,12 @@ async def _remote(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgres
         raise SessionOver("no valid session")
     try:
         try:
-            return await parts.tools.call(call.name, call.args, context, statement)
+            return await _call_once_back(parts, call, context, statement)
         except SessionOver:
             fresh = await parts.sessions.statement(message, refused=True)
             if fresh is None:
                 raise
-            return await parts.tools.call(call.name, call.args, context, fresh)
+            return await _call_once_back(parts, call, context, fresh)
     except OutcomeUnknown:
         if call.name not in WRITES:
             return {"status": "error", "result": {"reason": "the store's system did not answer"}}
@@ -109,19 +112,36 @@ async def _remote(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgres
         return {"status": "error", "result": {"reason": "the store's system can't be reached just now"}}
 
 
+async def _call_once_back(parts: Parts, call: Run, context: Json, statement: str) -> Json:
+    """Call a tool; a toolgateway that can't be reached has done nothing, so it is asked again while it comes back."""
+    for pause_s in _UNTIL_BACK_S:
+        try:
+            return await parts.tools.call(call.name, call.args, context, statement)
+        except Transient:
+            await asyncio.sleep(pause_s)
+    return await parts.tools.call(call.name, call.args, context, statement)
+
+
 async def _look_for_row(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -> Json:
     """The answer to a write was lost: its row says what happened; without one nobody may guess, a person looks (R3)."""
     wanted = (KIND_OF_TOOL[call.name], call.args.get("order_id"), call.args.get("line_id"))
-    try:
-        rows = await parts.tools.list_actions(run.conversation_id)
-    except (Transient, OutcomeUnknown):
-        rows = []
-    for row in reversed(rows):
+    for row in reversed(await _rows_once_back(parts, run.conversation_id)):
         if (row["kind"], row.get("order_id"), row.get("line_id")) == wanted:
             known = {f: row.get(f) for f in ("key", "status", "amount", "currency")}
             return {"status": row["status"], "result": known | {"reference": row.get("external_ref")}}
     progress.hand_reason = "policy"
     return {"status": "error", "result": {"reason": "the outcome is not known; a colleague looks into it"}}
+
+
+async def _rows_once_back(parts: Parts, conversation_id: str) -> list[Json]:
+    """Return the ledger's rows; a toolgateway that died with the answer is waited for while it comes back."""
+    for pause_s in (*_UNTIL_BACK_S, None):
+        try:
+            return await parts.tools.list_actions(conversation_id)
+        except (Transient, OutcomeUnknown):
+            if pause_s is not None:
+                await asyncio.sleep(pause_s)
+    return []
 
 
 async def _mind_the_text(parts: Parts, call: Run, answer: Json, progress: RunProgress) -> None:
