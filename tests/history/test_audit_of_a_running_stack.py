@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -45,7 +46,14 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def audit(run: Path) -> tuple[int, str]:
     command = [sys.executable, "-m", "toolgateway.audit", str(run / "stack.env")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    return done.returncode, done.stdout + done.stderr
+    python = shlex.quote(sys.executable)
+    pipe = (
+        f"set -o pipefail; {python} -m toolgateway.audit.replies lines {shlex.quote(str(run / 'stack.env'))}"
+        f" | {python} -m agent.check_reply | {python} -m toolgateway.audit.replies judge"
+    )
+    words = subprocess.run(["bash", "-c", pipe], capture_output=True, text=True, check=False, timeout=120)
+    text = done.stdout + done.stderr + words.stdout + words.stderr
+    return max(done.returncode, words.returncode), text
 
 
 async def one_customer(world: World, number: int) -> None:
@@ -72,6 +80,8 @@ async def a_bad_day(stack: dict[str, str]) -> None:
         async with asyncio.timeout(120):
             while await world.sql("select 1 from ledger.actions where status = 'pending'"):  # noqa: ASYNC110
                 await asyncio.sleep(1)
+        # The relay's half minute: from then on an unpublished change is a violation.
+        await asyncio.sleep(35)
 
 
 async def a_payment_by_nobody(stack: dict[str, str]) -> None:
