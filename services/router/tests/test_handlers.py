@@ -130,3 +130,15 @@ async def test_a_failed_publication_fails_the_batch(
 
     with pytest.raises(OSError, match="no broker"):
         await on_customer_messages(Desk(FakeClassifier(reading("refund", 0.9)), Broken(), "v1"), [received("x")])
+
+
+async def test_a_consumed_code_is_no_angry_word_and_no_sensitive_topic(
+    reading: Callable[..., Reading], received: Callable[..., Received[CustomerMessage]]
+) -> None:
+    publisher = FakePublisher()
+    upset = reading("account_security", 0.95, language="fr", sentiment=-0.9)
+    dots = received("••••••", "e1", resumed_code=True)
+    await on_customer_messages(Desk(FakeClassifier(upset), publisher, "v1"), [dots])
+    topic, _, item, _ = publisher.sent[0]
+    assert (topic.name, item.route, item.sentiment, item.language) == ("support.work.agent.v1", "agent", 0.0, "fr")
+    assert "low_confidence" not in item.flags
