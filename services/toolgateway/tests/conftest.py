@@ -39,6 +39,7 @@ class Provider:
     orders: dict[str, dict[str, Any]] = field(default_factory=dict)
     customers: dict[str, dict[str, Any]] = field(default_factory=dict)
     staff: dict[str, dict[str, Any]] = field(default_factory=dict)
+    staff_away: bool = False
     labels: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     refunds: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[str, tuple[str, int, dict[str, Any]]] = field(default_factory=dict)
@@ -199,6 +200,8 @@ class Provider:
         return web.json_response({"items": self.labels.get(request.match_info["order_id"], [])})
 
     async def get_staff(self, request: web.Request) -> web.Response:
+        if self.staff_away:
+            return web.json_response({"detail": "away"}, status=503)
         found = self.staff.get(request.match_info["staff"])
         return web.json_response(found or {"detail": "nobody"}, status=200 if found else 404)
 

@@ -271,10 +271,32 @@ async def test_an_unclear_or_stale_decision_from_the_topic_changes_nothing(
 
 
 async def test_a_staff_table_that_is_away_is_tried_again_later(waiting: Any, login: StaffLogin) -> None:
-    waiting.provider.staff.clear()
+    waiting.provider.staff_away = True
     digest = (await waiting.row(KEY))["digest"]
     with pytest.raises(Transient):
         await handlers.on_approvals_decided(waiting.built.parts, decided(login.token(), digest=digest))
+    assert (await waiting.row(KEY))["status"] == "awaiting_approval"
+
+
+async def test_a_staff_program_decides_for_somebody_who_never_opened_the_console(
+    waiting: Any, login: StaffLogin
+) -> None:
+    waiting.provider.staff.clear()
+    digest = (await waiting.row(KEY))["digest"]
+    low = login.token(sub="lou", ceiling="1.00")
+    await handlers.on_approvals_decided(waiting.built.parts, decided(low, digest=digest))
+    assert (await waiting.row(KEY))["status"] == "awaiting_approval", "their own token's ceiling still binds"
+    await handlers.on_approvals_decided(waiting.built.parts, decided(login.token(sub="eve"), digest=digest))
+    await waiting.built.parts.background.drain(5)
+    row = await waiting.row(KEY)
+    assert (row["status"], row["approved_by"]) == ("succeeded", "eve")
+
+
+async def test_somebody_who_left_decides_nothing_with_a_token_they_still_hold(waiting: Any, login: StaffLogin) -> None:
+    waiting.provider.staff["dana"]["active"] = False
+    digest = (await waiting.row(KEY))["digest"]
+    await handlers.on_approvals_decided(waiting.built.parts, decided(login.token(), digest=digest))
+    assert (await waiting.row(KEY))["status"] == "awaiting_approval"
 
 
 async def test_an_unknown_row_is_404(gateway: Any) -> None:

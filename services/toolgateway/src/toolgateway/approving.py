@@ -51,8 +51,13 @@ class Approving:
         self._pool, self._asking, self._directory = pool, asking, directory
         self._claim_s, self._approval_s = claim_s, approval_s
 
-    async def decide(self, person: Person, key: str, decision: Decision) -> Decided | NotDecided:
-        """Apply a decision; anything but ``approve`` or ``reject`` decides nothing."""
+    async def decide(
+        self, person: Person, key: str, decision: Decision, *, may_be_new: bool = False
+    ) -> Decided | NotDecided:
+        """Apply a decision; anything but ``approve`` or ``reject`` decides nothing.
+
+        ``may_be_new`` says that the person's word is the staff login's own, not a statement of approvals.
+        """
         row = await store.load_action(self._pool, key)
         if row is None:
             return NotDecided("missing", "there is no such row")
@@ -63,11 +68,11 @@ class Approving:
             return await self._audited(row, person, decision.what, refusal)
         if decision.what == "reject":
             return await self._save(row, "rejected", person, decision.note, None)
-        return await self._approve(row, person, decision.note)
+        return await self._approve(row, person, decision.note, may_be_new=may_be_new)
 
-    async def _approve(self, row: Action, person: Person, note: str) -> Decided | NotDecided:
+    async def _approve(self, row: Action, person: Person, note: str, *, may_be_new: bool) -> Decided | NotDecided:
         """Approve: the person as the staff table knows them now, and the facts as they are now."""
-        known = await self._directory.load(person.staff)
+        known = await self._directory.load(person, may_be_new=may_be_new)
         if known is None:
             return await self._audited(
                 row, person, "approve", NotDecided("unavailable", "the staff table can't be read")

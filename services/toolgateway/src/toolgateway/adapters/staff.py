@@ -13,7 +13,7 @@ import jwt
 from common.clock import Clock
 from common.errors import Verdict
 from common.statements import BadStatement, ServiceCredentials
-from toolgateway.adapters.calls import Caller
+from toolgateway.adapters.calls import Caller, Missing
 from toolgateway.core.ceilings import Person
 
 # A decision's token is written for one decision: ten minutes is a person's long thought (SPEC §9).
@@ -37,8 +37,13 @@ class StaffDirectory:
     def __init__(self, caller: Caller, credentials: ServiceCredentials, clock: Clock) -> None:
         self._caller, self._credentials, self._clock = caller, credentials, clock
 
-    async def load(self, staff: str) -> KnownPerson | None:
-        """Return the person, or None when they aren't there or the table can't be read: then nothing runs."""
+    async def load(self, person: Person, *, may_be_new: bool = False) -> KnownPerson | None:
+        """Return the person as the table has them now; None when they aren't there or it can't be read: nothing runs.
+
+        ``may_be_new``: who never signed in at approvals isn't in the table; the staff login's own word, minutes old,
+        is all there is then, and is what approvals would write down at a first sign-in.
+        """
+        staff = person.staff
         try:
             body = await self._caller.read(
                 "staff",
@@ -48,6 +53,8 @@ class StaffDirectory:
             if body["staff"] != staff:
                 return None
             return KnownPerson(Person(staff, str(body["role"]), _ceiling(body.get("ceiling"))), body["active"] is True)
+        except Missing:
+            return KnownPerson(person, active=True) if may_be_new else None
         except (Verdict, KeyError, TypeError, InvalidOperation):
             return None
 
