@@ -26,7 +26,7 @@ create temporary table published (partition integer, log_offset bigint, event_id
 create temporary table limits (refunds_in_window integer, window_days integer);
 create temporary table currency_limits (currency text primary key, handoff numeric)
 """
-_READ_WITHIN_MS = 20_000
+_READ_WITHIN_MS = 10_000
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,8 @@ async def read_published(bootstrap: str, topic_prefix: str) -> list[Published]:
             # All partitions, also those read to their end: records nobody takes would hold the others' fetches up.
             batches = await consumer.getmany(timeout_ms=_READ_WITHIN_MS)
             if not batches:
-                raise TimeoutError(f"{topic} stopped answering before its end")
+                missing = {part.partition: (await consumer.position(part), ends[part]) for part in open_parts}
+                raise TimeoutError(f"{topic} stopped answering before its end: {missing}")
             found += [_published(record) for records in batches.values() for record in records]
             open_parts = {part for part in open_parts if await consumer.position(part) < ends[part]}
         return found
