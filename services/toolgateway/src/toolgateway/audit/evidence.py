@@ -83,12 +83,14 @@ async def put_published(conn: db.Connection, records: Iterable[Published]) -> No
 async def read_published(bootstrap: str, topic_prefix: str) -> list[Published]:
     """Return every record that the ledger's topic holds now; joins no group and commits nothing."""
     topic = f"{topic_prefix}{LEDGER_ACTIONS.name}"
-    consumer = AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, group_id=None, enable_auto_commit=False)
+    # From the earliest by setting: a seek right after the start races the client's own first reset to the latest.
+    consumer = AIOKafkaConsumer(
+        topic, bootstrap_servers=bootstrap, group_id=None, enable_auto_commit=False, auto_offset_reset="earliest"
+    )
     await consumer.start()
     try:
         parts = sorted(consumer.assignment())
         ends, begins = await consumer.end_offsets(parts), await consumer.beginning_offsets(parts)
-        await consumer.seek_to_beginning(*parts)
         open_parts = {part for part in parts if begins[part] < ends[part]}
         found: list[Published] = []
         while open_parts:
