@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import jwt
 import pytest
 import uvicorn
 from aiohttp import ClientSession, ClientTimeout, web
@@ -199,6 +200,16 @@ class Provider:
     async def get_labels(self, request: web.Request) -> web.Response:
         return web.json_response({"items": self.labels.get(request.match_info["order_id"], [])})
 
+    async def get_me(self, request: web.Request) -> web.Response:
+        claims = jwt.decode(
+            request.headers["Authorization"].removeprefix("Bearer "), options={"verify_signature": False}
+        )
+        if "approvals" not in claims["aud"]:
+            return web.json_response({"detail": "not for us"}, status=401)
+        person = {"staff": claims["sub"], "role": claims["role"], "ceiling": claims.get("ceiling"), "active": True}
+        self.staff[claims["sub"]] = person
+        return web.json_response(person)
+
     async def get_staff(self, request: web.Request) -> web.Response:
         if self.staff_away:
             return web.json_response({"detail": "away"}, status=503)
@@ -221,6 +232,7 @@ class Provider:
                 web.get("/commerce/customers/{customer_id}", self.get_customer),
                 web.patch("/commerce/customers/{customer_id}", self.patch_customer),
                 web.get("/v1/internal/staff/{staff}", self.get_staff),
+                web.get("/v1/me", self.get_me),
             ]
         )
         return app

@@ -290,6 +290,15 @@ async def test_a_staff_program_decides_for_somebody_who_never_opened_the_console
     await waiting.built.parts.background.drain(5)
     row = await waiting.row(KEY)
     assert (row["status"], row["approved_by"]) == ("succeeded", "eve")
+    assert waiting.provider.staff["eve"]["role"] == "approver", "an audit finds who decided in the staff table"
+
+
+async def test_a_stranger_whose_token_isnt_for_approvals_decides_nothing(waiting: Any, login: StaffLogin) -> None:
+    waiting.provider.staff.clear()
+    digest = (await waiting.row(KEY))["digest"]
+    token = login.token(sub="eve", aud=["approvals.decided"])
+    await handlers.on_approvals_decided(waiting.built.parts, decided(token, digest=digest))
+    assert (await waiting.row(KEY))["status"] == "awaiting_approval"
 
 
 async def test_somebody_who_left_decides_nothing_with_a_token_they_still_hold(waiting: Any, login: StaffLogin) -> None:

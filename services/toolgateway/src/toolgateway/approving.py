@@ -52,11 +52,11 @@ class Approving:
         self._claim_s, self._approval_s = claim_s, approval_s
 
     async def decide(
-        self, person: Person, key: str, decision: Decision, *, may_be_new: bool = False
+        self, person: Person, key: str, decision: Decision, credential: str | None = None
     ) -> Decided | NotDecided:
         """Apply a decision; anything but ``approve`` or ``reject`` decides nothing.
 
-        ``may_be_new`` says that the person's word is the staff login's own, not a statement of approvals.
+        ``credential`` is the person's own login token where they came past the console.
         """
         row = await store.load_action(self._pool, key)
         if row is None:
@@ -68,11 +68,11 @@ class Approving:
             return await self._audited(row, person, decision.what, refusal)
         if decision.what == "reject":
             return await self._save(row, "rejected", person, decision.note, None)
-        return await self._approve(row, person, decision.note, may_be_new=may_be_new)
+        return await self._approve(row, person, decision.note, credential)
 
-    async def _approve(self, row: Action, person: Person, note: str, *, may_be_new: bool) -> Decided | NotDecided:
+    async def _approve(self, row: Action, person: Person, note: str, credential: str | None) -> Decided | NotDecided:
         """Approve: the person as the staff table knows them now, and the facts as they are now."""
-        known = await self._directory.load(person, may_be_new=may_be_new)
+        known = await self._directory.load(person, credential)
         if known is None:
             return await self._audited(
                 row, person, "approve", NotDecided("unavailable", "the staff table can't be read")

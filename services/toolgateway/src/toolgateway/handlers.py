@@ -181,7 +181,7 @@ async def on_approvals_decided(parts: Parts, batch: list[Received[ApprovalDecide
         event = received.event
         person = await parts.staff_tokens.person(event.credential, parts.clock.now())
         decision = Decision(event.version, event.decision, event.note[:2_000], event.digest)
-        outcome = await parts.approving.decide(person, event.key, decision, may_be_new=True)
+        outcome = await parts.approving.decide(person, event.key, decision, event.credential)
         if isinstance(outcome, NotDecided):
             if outcome.why == "unavailable":
                 raise Transient(outcome.reason)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import jwt
 
 from common.clock import Clock
-from common.errors import Verdict
+from common.errors import Refused, Verdict
 from common.statements import BadStatement, ServiceCredentials
 from toolgateway.adapters.calls import Caller, Missing
 from toolgateway.core.ceilings import Person
@@ -37,26 +37,38 @@ class StaffDirectory:
     def __init__(self, caller: Caller, credentials: ServiceCredentials, clock: Clock) -> None:
         self._caller, self._credentials, self._clock = caller, credentials, clock
 
-    async def load(self, person: Person, *, may_be_new: bool = False) -> KnownPerson | None:
+    async def load(self, person: Person, credential: str | None = None) -> KnownPerson | None:
         """Return the person as the table has them now; None when they aren't there or it can't be read: nothing runs.
 
-        ``may_be_new``: who never signed in at approvals isn't in the table; the staff login's own word, minutes old,
-        is all there is then, and is what approvals would write down at a first sign-in.
+        ``credential``, the staff login's token, signs a person in at approvals who has never been there.
         """
-        staff = person.staff
         try:
-            body = await self._caller.read(
-                "staff",
-                f"/v1/internal/staff/{quote(staff, safe='')}",
-                headers={"Authorization": self._credentials.bearer(self._clock.now())},
-            )
-            if body["staff"] != staff:
-                return None
-            return KnownPerson(Person(staff, str(body["role"]), _ceiling(body.get("ceiling"))), body["active"] is True)
-        except Missing:
-            return KnownPerson(person, active=True) if may_be_new else None
+            try:
+                return await self._read(person.staff)
+            except Missing:
+                if credential is None:
+                    return None
+            return await self._read_after_sign_in(person, credential)
         except (Verdict, KeyError, TypeError, InvalidOperation):
             return None
+
+    async def _read_after_sign_in(self, person: Person, credential: str) -> KnownPerson | None:
+        # A row is approved only by somebody the table holds, so that an audit can tell who was allowed to.
+        try:
+            await self._caller.read("staff_sign_in", "/v1/me", headers={"Authorization": f"Bearer {credential}"})
+        except Refused:
+            return KnownPerson(person, active=False)
+        return await self._read(person.staff)
+
+    async def _read(self, staff: str) -> KnownPerson | None:
+        body = await self._caller.read(
+            "staff",
+            f"/v1/internal/staff/{quote(staff, safe='')}",
+            headers={"Authorization": self._credentials.bearer(self._clock.now())},
+        )
+        if body["staff"] != staff:
+            return None
+        return KnownPerson(Person(staff, str(body["role"]), _ceiling(body.get("ceiling"))), body["active"] is True)
 
 
 class StaffTokens:
