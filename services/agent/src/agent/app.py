@@ -46,6 +46,7 @@ from common.ids import OrderIds
 from common.models import ModelGateway, Provider, RedisQuotas
 from common.outbox import Relay
 from common.producer import Producer
+from common.settings import refuse_stand_ins
 from common.statements import ServiceCredentials, Signer, Verifier
 
 PARTS: tuple[Part, ...] = ("fixed", "rag", "loop")
@@ -113,6 +114,8 @@ async def main(part: Part, stop: asyncio.Event) -> None:
 async def _build_house(
     settings: AgentSettings, bus: BusSettings, providers: ProviderSettings, stack: AsyncExitStack
 ) -> House:
+    if bus.profile != "dev":
+        refuse_stand_ins([*settings, *providers])
     clock = SystemClock()
     pool = await db.open_pool(settings.database_url, "support")
     stack.push_async_callback(pool.close)
