@@ -199,6 +199,13 @@ def test_every_checker_has_a_planted_bug_and_every_rule_a_checker() -> None:
     assert {checker.rule for checker in load_checkers()} == {f"C{n}" for n in range(1, 11)}
 
 
+async def test_a_change_the_customer_heard_by_an_answer_need_not_be_taken_to_be_told(audited: Any) -> None:
+    await audited.execute("update published set at = at - interval '1 hour'")
+    assert "c06_taken_by_each_group" in await broken(audited)
+    await audited.execute("update published set untold = false")
+    assert "c06_taken_by_each_group" not in await broken(audited)
+
+
 async def test_old_claims_and_tries_need_no_event_but_an_unpublished_change_is_found(audited: Any) -> None:
     change = audited.transaction()
     await change.start()

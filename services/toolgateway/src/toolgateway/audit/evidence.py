@@ -22,7 +22,7 @@ create temporary table provider_refunds (refund_id text primary key, key text, o
     amount numeric, currency text, status text, at timestamptz);
 create temporary table provider_payments (order_id text primary key, captured numeric, currency text);
 create temporary table published (partition integer, log_offset bigint, event_id text, key text, version integer,
-    status text, at timestamptz);
+    status text, at timestamptz, untold boolean);
 create temporary table limits (refunds_in_window integer, window_days integer);
 create temporary table currency_limits (currency text primary key, handoff numeric)
 """
@@ -31,7 +31,7 @@ _READ_WITHIN_MS = 10_000
 
 @dataclass(frozen=True)
 class Published:
-    """One record of the ledger's topic."""
+    """One record of the ledger's topic; ``untold`` when its customer has not heard of it by an answer already."""
 
     partition: int
     offset: int
@@ -40,6 +40,7 @@ class Published:
     version: int
     status: str
     at: datetime
+    untold: bool = True
 
 
 async def prepare(conn: db.Connection, policy: Policy) -> None:
@@ -75,8 +76,8 @@ async def put_payments(conn: db.Connection, payments: Iterable[tuple[str, int, s
 async def put_published(conn: db.Connection, records: Iterable[Published]) -> None:
     """Fill ``published`` with what stands in the ledger's topic."""
     await conn.executemany(
-        "insert into published values ($1, $2, $3, $4, $5, $6, $7)",
-        [(r.partition, r.offset, r.event_id, r.key, r.version, r.status, r.at) for r in records],
+        "insert into published values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        [(r.partition, r.offset, r.event_id, r.key, r.version, r.status, r.at, r.untold) for r in records],
     )
 
 
@@ -112,4 +113,5 @@ def _published(record: Any) -> Published:
     return Published(
         record.partition, record.offset, headers.get("event_id", ""), str(body.get("key")), int(body.get("version", 0)),
         str(body.get("status")), datetime.fromtimestamp(record.timestamp / 1e3, UTC),
+        not body.get("inline") and body.get("conversation_id") is not None,
     )  # fmt: skip
