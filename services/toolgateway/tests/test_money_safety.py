@@ -184,6 +184,16 @@ async def test_a_worker_that_dies_anywhere_leaves_one_payment_after_resume(gatew
     assert len(gateway.provider.moved()) == 1
 
 
+async def test_only_the_reconciler_resumes_and_a_statement_beside_its_credential_narrows_it(gateway: Any) -> None:
+    await gateway.refund()
+    path = "/v1/actions/refund%3A4417028%3AL2/resume"
+    assert (await gateway.send("POST", path, service="reconciler"))[0] == 200
+    assert (await gateway.send("POST", path, service="agent"))[0] in (401, 403)
+    assert (await gateway.resume("refund:4417028:L2", order_id="4417029"))[0] == 404
+    unreadable = await gateway.send("POST", path, service="reconciler", X_Job_Assertion="x.y.z")
+    assert unreadable[0] == 401
+
+
 async def test_a_resume_neither_touches_a_claimed_row_nor_starts_a_waiting_one(gateway: Any) -> None:
     await gateway.refund("L3", "250.00")
     status, row = await gateway.resume("refund:4417028:L3")

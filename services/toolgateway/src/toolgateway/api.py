@@ -104,10 +104,10 @@ def _ledger(parts: handlers.Parts, access: Access, patience: Patience) -> APIRou
     @router.post("/v1/actions/{key}/resume", responses=answers(401, 403, 404, ok=ROW))
     async def resume(key: str, request: Request) -> Response:
         """Finish a pending row that nobody works on; a waiting or final one is only returned."""
-        subject, kind = access.job(request)
+        named = access.job(request)
         row = await store.load_action(parts.pool, _key(key))
-        if row is None or (row.order_id or row.customer_id, row.kind) != (subject, kind):
-            raise Problem(404, "the job statement names no such row")
+        if row is None or (named is not None and (row.order_id or row.customer_id, row.kind) != named):
+            raise Problem(404, "no such row, or not the one the job statement names")
         after, worked = await handlers.resume_action(parts, key)
         return _json(ledger_columns(after or row) | {"resumed": worked})
 
