@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from hypothesis import settings
 
 from common.topics import Topic
 from stack.databases import TestDatabase, TestDatabases
@@ -19,6 +20,11 @@ from stack.kafka_topics import create_topics, delete_topics
 from stack.keys import make_keys
 from stack.servers import Servers
 from stack.session import session_servers
+
+# The same examples every time, so that a change is judged by what it changes; HYPOTHESIS_PROFILE=searching looks further.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("searching", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 _STACK_FIXTURES = {"servers", "kafka_bootstrap", "redis_url", "admin_dsn", "databases", "database", "module_database"}
 

@@ -78,7 +78,7 @@ def test_too_few_or_too_many_decimals_are_unclear(text: str, currency: str) -> N
         parse_amount(text, currency)
 
 
-@given(st.sampled_from(sorted(EXPONENTS)), st.integers(1, 10**12))
+@given(st.sampled_from(sorted(EXPONENTS)), st.integers(1, 10**12 - 1))
 def test_what_is_written_reads_back_as_the_same_minor_units(currency: str, minor: int) -> None:
     """BB-UNIT-08, BB-UNIT-02: no separator ever goes onto the wire."""
     text = format_amount(from_minor(minor, currency), currency)
