@@ -21,7 +21,7 @@ from stack.keys import make_keys
 from stack.servers import Servers
 from stack.session import session_servers
 
-# The same examples every time, so that a change is judged by what it changes; HYPOTHESIS_PROFILE=searching looks further.
+# The same examples every time, so that a change is judged by what it changes. HYPOTHESIS_PROFILE=searching looks on.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("searching", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
