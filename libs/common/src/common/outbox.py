@@ -119,8 +119,15 @@ class Relay:
                 await asyncio.sleep(0.5)
 
     async def _lead(self) -> None:
+        # The marks it makes need not reach the disk before it goes on: one that a crash loses is sent twice, and the
+        # inbox makes that once. Waiting for the disk would hold up the next event behind each.
         conn = await asyncpg.connect(
-            self._dsn, server_settings={"search_path": f"{self._schema},public", "application_name": "relay"}
+            self._dsn,
+            server_settings={
+                "search_path": f"{self._schema},public",
+                "application_name": "relay",
+                "synchronous_commit": "off",
+            },
         )
         try:
             await db.prepare_connection(conn)
