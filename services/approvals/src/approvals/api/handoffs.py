@@ -106,11 +106,7 @@ def handoffs_router(desk: Desk) -> APIRouter:
 
     @router.post("/handoffs/{handoff_id}/claim")
     async def claim(request: Request, handoff_id: str, _: Nothing | None = None) -> dict[str, Any]:
-        staff = await _worker(desk, request)
-        row, changed = await desk.move(handoff_id, "claim", staff)
-        if changed:
-            await _tell_owner(desk, row, "claim", staff, undo=True)
-        return store.handoff_item(await desk.load(handoff_id))
+        return await _claim(desk, handoff_id, await _worker(desk, request))
 
     @router.post("/handoffs/{handoff_id}/reply")
     async def reply(request: Request, handoff_id: str, body: StaffReply) -> dict[str, Any]:
@@ -155,7 +151,7 @@ def _add_actions(router: APIRouter, desk: Desk) -> None:
             if already is None:
                 await store.plan_takeover(conn, conversation_id, staff)
         if already is not None:
-            return await claim_open(desk, already, staff)
+            return await _claim(desk, already, staff)
         try:
             return await desk.conversations.change_owner(conversation_id, "takeover", staff)
         except Problem:
@@ -164,8 +160,8 @@ def _add_actions(router: APIRouter, desk: Desk) -> None:
             raise
 
 
-async def claim_open(desk: Desk, handoff_id: str, staff: str) -> dict[str, Any]:
-    """Claim a handoff that is already open for the conversation somebody wants to step into."""
+async def _claim(desk: Desk, handoff_id: str, staff: str) -> dict[str, Any]:
+    """Claim in the queue, then with the agent service; a claim it refuses goes back to the queue."""
     row, changed = await desk.move(handoff_id, "claim", staff)
     if changed:
         await _tell_owner(desk, row, "claim", staff, undo=True)
