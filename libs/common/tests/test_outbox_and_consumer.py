@@ -350,3 +350,47 @@ async def test_an_outside_record_without_headers_gets_an_id_that_is_the_same_eve
             await producer.send_raw(REPLIES.name, b"c1", raw, [])
             await until(lambda n=n: len(ids) == n)
     assert ids[0] == ids[1]
+
+
+async def test_a_leader_that_stands_still_loses_the_lock_and_the_next_relay_publishes(
+    database: TestDatabase, pool: db.Database, bus: BusSettings, producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("common.outbox._SILENT_LEADER_MS", 500)
+    leading = asyncio.Event()
+
+    async def stands_still(_conn: object) -> None:
+        leading.set()
+        await asyncio.Event().wait()
+
+    frozen = Relay(database.dsn("gateway"), "gateway", producer)
+    frozen._publish_for_ever = stands_still  # type: ignore[method-assign] # as SIGSTOP leaves a leader: connected, silent
+    stopped = asyncio.create_task(frozen.run())
+    try:
+        await asyncio.wait_for(leading.wait(), 10)
+        async with relaying(database, producer):
+            async with pool.acquire() as conn, conn.transaction():
+                await enqueue(conn, REPLIES, "conv_1", reply("conv_1", 1), occurred_at=NOW)
+            async with asyncio.timeout(10):
+                while await pool.fetchval("select count(*) from outbox"):  # noqa: ASYNC110 - the relay's own work
+                    await asyncio.sleep(0.05)
+    finally:
+        stopped.cancel()
+        await asyncio.gather(stopped, return_exceptions=True)
+
+
+async def test_a_process_that_stands_still_in_a_transaction_gives_its_locks_back(
+    database: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(db, "IDLE_IN_TRANSACTION_MS", 300)
+    pool = await db.open_pool(database.dsn("gateway"), "gateway")
+    try:
+        async with pool.acquire() as other, pool.acquire() as frozen:
+            held = frozen.transaction()
+            await held.start()
+            await frozen.execute("select pg_advisory_xact_lock(1)")
+            async with asyncio.timeout(5), other.transaction():
+                await other.execute("select pg_advisory_xact_lock(1)")
+            with pytest.raises(db.UNAVAILABLE):
+                await frozen.execute("select 1")
+    finally:
+        await asyncio.wait_for(pool.close(), 10)

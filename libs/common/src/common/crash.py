@@ -46,12 +46,37 @@ async def kill_process() -> None:
     await asyncio.sleep(60)
 
 
+async def freeze_process() -> None:
+    """Stand still, as SIGSTOP makes a process do, until SIGCONT; what it held may be another's by then."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+_ACTIONS: dict[str, Action] = {"kill": kill_process, "freeze": freeze_process}
+
+
 def arm_from_environment(profile: str) -> None:
-    """Arm the points of ``CRASH_POINT=name[,name]``, to die there; refused outside development."""
+    """Arm the points of ``CRASH_POINT=name[:nth][,…]``; refused outside development.
+
+    ``nth`` counts how often this process reaches the point, from 1. ``CRASH_ACTION``: ``kill`` (default), ``freeze``.
+    """
     names = os.environ.get("CRASH_POINT", "")
     if not names:
         return
     if profile != "dev":
         raise SystemExit("CRASH_POINT is a development power; this is not PROFILE=dev")
-    for name in names.split(","):
-        arm(name.strip(), kill_process)
+    action = _ACTIONS[os.environ.get("CRASH_ACTION", "kill")]
+    for entry in names.split(","):
+        name, _, nth = entry.strip().partition(":")
+        arm(name, _on_the(int(nth or 1), action))
+
+
+def _on_the(nth: int, action: Action) -> Action:
+    reached = 0
+
+    async def maybe() -> None:
+        nonlocal reached
+        reached += 1
+        if reached == nth:
+            await action()
+
+    return maybe

@@ -22,8 +22,13 @@ UNAVAILABLE: tuple[type[BaseException], ...] = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.IdleSessionTimeoutError,
 )
 _CONFLICTS = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+# A process that is stopped (SIGSTOP, a frozen container) keeps its connections and so its row locks; the database takes
+# them back after this. No transaction of ours waits for anything outside the database (R5), so none idles this long.
+IDLE_IN_TRANSACTION_MS = 5_000
 
 
 async def open_pool(dsn: str, schema: str, *, min_size: int = 2, max_size: int = 8) -> Database:
@@ -37,7 +42,11 @@ async def open_pool(dsn: str, schema: str, *, min_size: int = 2, max_size: int =
         max_size=max_size,
         init=prepare_connection,
         reset=_leave_as_is,
-        server_settings={"search_path": f"{schema},public", "application_name": schema},
+        server_settings={
+            "search_path": f"{schema},public",
+            "application_name": schema,
+            "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_MS),
+        },
         command_timeout=30,
     )
 

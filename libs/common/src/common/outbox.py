@@ -64,6 +64,9 @@ _OLDEST = "select extract(epoch from clock_timestamp() - min(created_at))::float
 # A wake-up is a notification; this poll only covers one that was lost with its connection.
 _POLL_S = 1.0
 _STUCK_PAUSE_S = 5.0
+# A leader that says nothing for this long is stopped, not idle (it polls every second): the database ends its session,
+# the lock is free and the next relay goes on. Should it wake up, what it sends again has the same event ids.
+_SILENT_LEADER_MS = 4_000
 _AGE = Gauge("outbox_oldest_age_seconds", "Age of the oldest unpublished event", ["schema"])
 _log = get_logger()
 
@@ -127,6 +130,7 @@ class Relay:
                 "search_path": f"{self._schema},public",
                 "application_name": "relay",
                 "synchronous_commit": "off",
+                "idle_session_timeout": str(_SILENT_LEADER_MS),
             },
         )
         try:
@@ -171,7 +175,20 @@ class Relay:
                 self._blocked[lane] = asyncio.get_running_loop().time() + _STUCK_PAUSE_S
                 await conn.execute(_STUCK, row["id"], type(e).__name__)
                 _log.error("outbox row is stuck", schema=self._schema, row=row["id"], error=type(e).__name__)
-        await asyncio.gather(*(future for _, future in sending))
+        await self._until_acknowledged(conn, [future for _, future in sending])
         await crash_point("outbox.after_send")
         await conn.execute(_SENT, [row_id for row_id, _ in sending])
         await crash_point("outbox.after_mark")
+
+    @staticmethod
+    async def _until_acknowledged(
+        conn: "asyncpg.Connection[asyncpg.Record]", sent: Sequence["asyncio.Future[Any]"]
+    ) -> None:
+        """Wait for the broker, and let the database know meanwhile that this leader is alive."""
+        acknowledged = asyncio.gather(*sent)
+        try:
+            while not (await asyncio.wait({acknowledged}, timeout=_POLL_S))[0]:
+                await conn.execute("select 1")
+            await acknowledged
+        finally:
+            acknowledged.cancel()
