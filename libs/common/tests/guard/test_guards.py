@@ -97,7 +97,7 @@ class Answering:
     def __init__(self, text: str | None) -> None:
         self._text, self.requests = text, list[ModelRequest]()
 
-    async def ask(self, request: ModelRequest) -> ModelTurn:
+    async def ask(self, request: ModelRequest, hearer: Any = None) -> ModelTurn:
         self.requests.append(request)
         if self._text is None:
             raise ModelFault("scripted")

@@ -36,7 +36,7 @@ class Scripted:
     def __init__(self, name: str, *answers: Any) -> None:
         self.name, self.answers, self.asked = name, list(answers), 0
 
-    async def ask(self, request: ModelRequest) -> ModelTurn:
+    async def ask(self, request: ModelRequest, hearer: Any = None) -> ModelTurn:
         self.asked += 1
         answer = self.answers.pop(0) if self.answers else ModelFault("down")
         if isinstance(answer, Exception):
@@ -138,6 +138,36 @@ def test_an_unlisted_model_costs_as_the_dearest_does() -> None:
     used = Usage(input_tokens=1_000_000)
     assert cost_usd("somebody-new", used) == cost_usd("claude-sonnet-5-5", used)
     assert cost_usd("claude-haiku-5-5", used) < cost_usd("claude-sonnet-5-5", used)
+
+
+class Continuing:
+    """Asks each try to go on from what the tries before it said."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+
+    async def begin(self, request: ModelRequest) -> ModelRequest:
+        self.tries += 1
+        return ModelRequest(f"{request.system}, try {self.tries}", request.messages)
+
+    def hear(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def hear_tool(self) -> None:
+        raise AssertionError
+
+
+class Asked(Scripted):
+    async def ask(self, request: ModelRequest, hearer: Any = None) -> ModelTurn:
+        self.requests = [*getattr(self, "requests", []), request.system]
+        return await super().ask(request, hearer)
+
+
+async def test_every_try_at_either_provider_is_sent_what_the_listener_makes_of_the_request() -> None:
+    first, second = Asked("first", ModelFault("cut"), ModelFault("cut")), Asked("second", "ok")
+    await ModelGateway([first, second], SystemClock(), plan=FAST).ask(REQUEST, 5, "live", Continuing())
+    assert first.requests == ["system, try 1", "system, try 2"]
+    assert second.requests == ["system, try 3"]
 
 
 class DeadRedis:

@@ -145,6 +145,42 @@ async def test_the_fixed_part_is_read_from_the_cache_the_second_time(sandbox_url
     assert again.usage.cache_read_tokens > 0
 
 
+class Listener:
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.begun = 0
+
+    async def begin(self, request: ModelRequest) -> ModelRequest:
+        self.begun += 1
+        return request
+
+    def hear(self, text: str) -> None:
+        self.heard.append(text)
+
+    def hear_tool(self) -> None:
+        self.heard.append("<tool>")
+
+
+async def test_a_listener_hears_the_text_piece_by_piece_and_the_tool_that_ends_it(
+    provider: Provider, sandbox_url: str
+) -> None:
+    tag, text = f"heard-{provider.name}", "Looking at it. This takes me a moment, please wait."
+    script(sandbox_url, tag, {"text": text, "tool_use": [{"name": "get_order", "input": {"order_id": "1234567"}}] * 2})
+    listener = Listener()
+    turn = await provider.ask(asks(tag), listener)
+    assert turn.text == text
+    assert "".join(listener.heard) == f"{text}<tool>"
+    assert len(listener.heard) > 2
+
+
+async def test_a_listener_hears_what_came_before_a_cut(provider: Provider, sandbox_url: str) -> None:
+    tag, listener = f"half-{provider.name}", Listener()
+    script(sandbox_url, tag, {"text": "Hello there, this is a longer sentence. " * 5, "cut_after": 6})
+    with pytest.raises(ModelFault):
+        await provider.ask(asks(tag), listener)
+    assert "".join(listener.heard).startswith("Hello there, this is")
+
+
 async def test_a_server_that_is_not_there_is_a_fault() -> None:
     made = AnthropicProvider("key", MODELS, "http://127.0.0.1:9", timeout_s=1)
     with pytest.raises(ModelFault):

@@ -10,6 +10,7 @@ from anthropic.types import RawMessageStreamEvent
 
 from common.models.assembly import Assembly
 from common.models.errors import ModelFault, ModelRefused
+from common.models.hearing import Hearer
 from common.models.retry_after import retry_after_s
 from common.models.turns import ModelRequest, ModelTurn, Size, Usage
 
@@ -34,9 +35,12 @@ class AnthropicProvider:
         )
         self._models = models
 
-    async def ask(self, request: ModelRequest) -> ModelTurn:
-        """Stream one turn to its end. Raises ModelFault for what may pass, ModelRefused for what can't."""
-        assembly = Assembly(self.name, self._models[request.size])
+    async def ask(self, request: ModelRequest, hearer: Hearer | None = None) -> ModelTurn:
+        """Stream one turn to its end while ``hearer`` listens.
+
+        Raises ModelFault for what may pass, ModelRefused for what can't.
+        """
+        assembly = Assembly(self.name, self._models[request.size], hearer)
         try:
             stream = await self._client.messages.create(**self._wire(request), stream=True)
             async with aclosing(cast(Any, _events(stream))) as events:

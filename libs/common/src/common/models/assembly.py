@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from common.models.errors import ModelFault
+from common.models.hearing import Hearer
 from common.models.turns import ModelTurn, ToolCall, Usage
 
 
@@ -16,10 +17,14 @@ class _Block:
 
 @dataclass
 class Assembly:
-    """Collects text, tool blocks and usage in stream order; ``finish`` refuses a stream that was cut off."""
+    """Collects text, tool blocks and usage in stream order; ``finish`` refuses a stream that was cut off.
+
+    ``hearer`` is told of each piece of text before the first tool block, and of that block.
+    """
 
     provider: str
     model: str
+    hearer: Hearer | None = None
     usage: Usage = field(default_factory=Usage)
     stop_reason: str | None = None
     _text: list[str] = field(default_factory=list)
@@ -27,12 +32,16 @@ class Assembly:
 
     def add_text(self, text: str) -> None:
         self._text.append(text)
+        if self.hearer is not None and not self._blocks:
+            self.hearer.hear(text)
 
     def open_call(self, index: int, call_id: str, name: str) -> None:
+        self._tell_of_tool()
         self._blocks[index] = _Block(call_id, name)
 
     def name_call(self, index: int, call_id: str | None, name: str | None) -> None:
         """Open call ``index`` or complete its id and name (OpenAI's wire sends them with the first piece)."""
+        self._tell_of_tool()
         block = self._blocks.setdefault(index, _Block("", ""))
         block.id, block.name = call_id or block.id, name or block.name
 
@@ -47,6 +56,10 @@ class Assembly:
     def close_all(self) -> None:
         for block in self._blocks.values():
             block.whole = True
+
+    def _tell_of_tool(self) -> None:
+        if self.hearer is not None and not self._blocks:
+            self.hearer.hear_tool()
 
     def finish(self) -> ModelTurn:
         """Return the turn; raises ModelFault when the stream ended without saying why (a clean early EOF)."""

@@ -13,6 +13,7 @@ from common.crash import crash_point
 from common.models.breaker import Breaker
 from common.models.costs import cost_usd
 from common.models.errors import BudgetSpent, ModelFault, ModelRefused, ModelsDown
+from common.models.hearing import Hearer
 from common.models.quotas import Quotas, Unlimited
 from common.models.turns import ModelRequest, ModelTurn, Priority
 
@@ -32,7 +33,7 @@ class Provider(Protocol):
 
     name: str
 
-    async def ask(self, request: ModelRequest) -> ModelTurn: ...
+    async def ask(self, request: ModelRequest, hearer: Hearer | None = None) -> ModelTurn: ...
 
     async def close(self) -> None: ...
 
@@ -62,8 +63,10 @@ class ModelGateway:
             p.name: Breaker(self.clock, self.breaker_threshold, self.breaker_rest_s) for p in self.providers
         }
 
-    async def ask(self, request: ModelRequest, budget_s: float, priority: Priority = "live") -> ModelTurn:
-        """Return one whole turn within ``budget_s`` seconds.
+    async def ask(
+        self, request: ModelRequest, budget_s: float, priority: Priority = "live", hearer: Hearer | None = None
+    ) -> ModelTurn:
+        """Return one whole turn within ``budget_s`` seconds; ``hearer`` follows every try at it while it streams.
 
         Raises BudgetSpent when time ran out, ModelsDown when no provider could answer or the quota is used up.
         """
@@ -71,7 +74,7 @@ class ModelGateway:
         try:
             async with asyncio.timeout(budget_s):
                 await self._wait_for_quota(priority)
-                turn = await self._first_answer(request)
+                turn = await self._first_answer(request, hearer)
         except TimeoutError as error:
             raise BudgetSpent(f"no model answered within {budget_s:.1f} s") from error
         return replace(turn, waited_s=self.clock.monotonic() - started)
@@ -87,16 +90,18 @@ class ModelGateway:
                 raise ModelsDown("the model quota is used up")
             await asyncio.sleep(1.0)
 
-    async def _first_answer(self, request: ModelRequest) -> ModelTurn:
+    async def _first_answer(self, request: ModelRequest, hearer: Hearer | None) -> ModelTurn:
         reasons: list[str] = []
         for provider in self.providers:
             try:
-                return await self._ask_one(provider, request, is_last=provider is self.providers[-1])
+                return await self._ask_one(provider, request, hearer, is_last=provider is self.providers[-1])
             except (ModelFault, ModelRefused) as error:
                 reasons.append(error.reason)
         raise ModelsDown("; ".join(reasons) or "no provider is configured")
 
-    async def _ask_one(self, provider: Provider, request: ModelRequest, *, is_last: bool) -> ModelTurn:
+    async def _ask_one(
+        self, provider: Provider, request: ModelRequest, hearer: Hearer | None, *, is_last: bool
+    ) -> ModelTurn:
         breaker = self._breakers[provider.name]
         fault = ModelFault(f"{provider.name}: resting after failures")
         for attempt in range(self.plan.tries):
@@ -104,7 +109,7 @@ class ModelGateway:
                 _CALLS.labels(provider.name, "resting").inc()
                 break
             try:
-                return await self._once(provider, request, breaker)
+                return await self._once(provider, request, hearer, breaker)
             except ModelFault as error:
                 fault = error
                 if attempt + 1 < self.plan.tries:
@@ -121,11 +126,15 @@ class ModelGateway:
             return own
         return None if error.retry_after_s > own and not is_last else max(own, error.retry_after_s)
 
-    async def _once(self, provider: Provider, request: ModelRequest, breaker: Breaker) -> ModelTurn:
+    async def _once(
+        self, provider: Provider, request: ModelRequest, hearer: Hearer | None, breaker: Breaker
+    ) -> ModelTurn:
         await crash_point("model.before_call")
+        # What the customer has already heard of an earlier try is part of the question to the next one.
+        asked = request if hearer is None else await hearer.begin(request)
         try:
             with _SECONDS.labels(provider.name).time():
-                turn = await provider.ask(request)
+                turn = await provider.ask(asked, hearer)
         except ModelFault:
             breaker.failed()
             _CALLS.labels(provider.name, "fault").inc()

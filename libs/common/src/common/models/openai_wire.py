@@ -7,6 +7,7 @@ import openai
 
 from common.models.assembly import Assembly
 from common.models.errors import ModelFault, ModelRefused
+from common.models.hearing import Hearer
 from common.models.retry_after import retry_after_s
 from common.models.turns import Json, ModelRequest, ModelTurn, Size, Usage
 
@@ -36,9 +37,12 @@ class OpenAIProvider:
         )
         self._models = models
 
-    async def ask(self, request: ModelRequest) -> ModelTurn:
-        """Stream one turn to its end. Raises ModelFault for what may pass, ModelRefused for what can't."""
-        assembly = Assembly(self.name, self._models[request.size])
+    async def ask(self, request: ModelRequest, hearer: Hearer | None = None) -> ModelTurn:
+        """Stream one turn to its end while ``hearer`` listens.
+
+        Raises ModelFault for what may pass, ModelRefused for what can't.
+        """
+        assembly = Assembly(self.name, self._models[request.size], hearer)
         try:
             stream = await self._client.chat.completions.create(**self._wire(request), stream=True)
             async with stream:
