@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 from aiokafka import AIOKafkaConsumer
+from aiokafka.admin import AIOKafkaAdminClient
 
 from common import db, dlq
 from common.consumer import Consumer, Received, Subscription
@@ -211,6 +212,45 @@ async def test_what_was_handled_is_committed_and_not_read_again(bus: BusSettings
         async with consuming(bus, producer, handler):
             await until(lambda wanted=event_id: wanted in seen)
     assert seen == ["ev-1", "ev-2"]
+
+
+async def test_what_was_handled_is_committed_while_the_consumer_goes_on(bus: BusSettings, producer: Producer) -> None:
+    seen: list[str] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend(r.event_id for r in batch)
+
+    admin = AIOKafkaAdminClient(bootstrap_servers=bus.kafka_bootstrap)
+    await admin.start()
+    try:
+        async with consuming(bus, producer, handler), asyncio.timeout(20):
+            for n in (1, 2, 3):
+                await producer.send(REPLIES, "c1", reply("c1", n), event_id=f"e{n}", occurred_at=NOW)
+                committed = 0
+                while committed < n:
+                    offsets = await admin.list_consumer_group_offsets(f"{bus.topic_prefix}test")
+                    committed = sum(o.offset for o in offsets.values() if o.offset > 0)
+                assert len(seen) == n, "nothing is committed before it was handled"
+    finally:
+        await admin.close()
+
+
+async def test_a_second_consumer_of_the_group_is_not_given_what_the_first_has_handled(
+    bus: BusSettings, producer: Producer
+) -> None:
+    seen: list[str] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend(r.event_id for r in batch)
+
+    async with consuming(bus, producer, handler):
+        for n in range(30):
+            await producer.send(REPLIES, f"c{n}", reply(f"c{n}", 1), event_id=f"e{n}", occurred_at=NOW)
+        await until(lambda: len(seen) == 30)
+        async with consuming(bus, producer, handler):
+            await producer.send(REPLIES, "last", reply("last", 1), event_id="last", occurred_at=NOW)
+            await until(lambda: "last" in seen)
+    assert sorted(seen) == sorted([f"e{n}" for n in range(30)] + ["last"])
 
 
 BAD = [None, b"", b"{", b'"text"', b"[]", b"\xff\xfe", b'{"conversation_id":"c"}', b'{"seq":"NaN"}', b"nul\x00"]

@@ -1,8 +1,8 @@
 """The one way to read from Kafka (RELIABILITY R9).
 
 Records come in batches through FastStream. Each is decoded on its own, so a bad one spoils nobody else's; records of
-one key form a lane that keeps their order while lanes run side by side; one commit follows the whole batch. What a
-record gets depends on what its handler raises:
+one key form a lane that keeps their order while lanes run side by side; a whole batch is committed at once, and batches
+that follow each other closely share a commit. What a record gets depends on what its handler raises:
 
     Malformed, Refused            its original bytes go to ``<topic>.dlq`` at once
     Transient                     tried again with growing pauses, for minutes, then the dead-letter topic
@@ -20,13 +20,13 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar, cast
 
-from aiokafka import ConsumerRecord
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
 from faststream import AckPolicy
 from faststream.kafka import KafkaBroker, KafkaMessage
-from faststream.kafka.message import KafkaAckableMessage
 from faststream.security import BaseSecurity
 from prometheus_client import Counter, Gauge
 from pydantic import BaseModel, ValidationError
@@ -35,6 +35,7 @@ from common import db
 from common.errors import Malformed, Refused, Transient
 from common.ids import derived_id
 from common.kafka_tls import tls_context
+from common.offsets import Offsets, ends_of, read_again
 from common.producer import MAX_RECORD_BYTES, Producer
 from common.settings import BusSettings
 from common.telemetry import continue_trace, get_logger
@@ -47,6 +48,10 @@ _FIRST_PAUSE_S = 0.1
 # A dependency that stays down this long for one record is no passing fault; the record waits in the dead-letter topic.
 _TRANSIENT_LIMIT_S = 600.0
 _AGAIN_PAUSE_S = 1.0
+# How long one look waits for records; an idle group looks again at once.
+_LOOK_MS = 5_000
+_LONG_POLL_MS = 500
+_GATHERED_BYTES = 1_000_000
 _AWAY: tuple[type[BaseException], ...] = (*db.UNAVAILABLE, KafkaError)
 # The broker's lower bound: partitions of a killed process move on after this, unless it comes back under its own name.
 _SESSION_MS = 6_000
@@ -78,6 +83,8 @@ class Subscription(Generic[E]):
     handler: Callable[[list[Received[E]]], Awaitable[None]]
     lanes: bool = True
     max_records: int = 200
+    # How long the broker may gather records before it answers: what nobody waits for comes in larger batches.
+    gather_ms: int = 0
 
 
 class _Again(Exception):  # noqa: N818 - a verdict on the batch, not an error
@@ -112,7 +119,9 @@ class Consumer:
             log_level=logging.DEBUG,
             apply_types=False,
         )
-        self._readers = [self._subscribe(s, p) for s, p in zip(subscriptions, self._progress, strict=True)]
+        self._offsets = [Offsets() for _ in subscriptions]
+        parts = zip(subscriptions, self._progress, self._offsets, strict=True)
+        self._readers = [self._subscribe(*part) for part in parts]
         self.joined = False
 
     async def start(self) -> None:
@@ -120,6 +129,9 @@ class Consumer:
         deadline = time.monotonic() + 60
         while True:
             try:
+                await self._broker.connect()
+                config = self._broker.config.broker_config
+                config.builder = partial(_Waiting, **cast(partial[Any], config.builder).keywords)
                 await self._broker.start()
                 break
             except (KafkaError, OSError):
@@ -131,6 +143,8 @@ class Consumer:
     async def stop(self) -> None:
         """Stop reading, let handlers end, commit, leave."""
         self.joined = False
+        for offsets in self._offsets:
+            await offsets.close()
         await self._broker.stop()
 
     def stalled(self, patience_s: float = 60.0) -> bool:
@@ -143,7 +157,7 @@ class Consumer:
         waiting = [(p, p.in_hand or self._lag_of(reader, s, p) > 0) for reader, s, p in parts]
         return any(busy and now - p.moved_at > patience_s for p, busy in waiting)
 
-    def _subscribe(self, subscription: Subscription[Any], progress: _Progress) -> Any:
+    def _subscribe(self, subscription: Subscription[Any], progress: _Progress, offsets: Offsets) -> Any:
         settings = self._settings
 
         async def undecoded(message: KafkaMessage) -> Any:
@@ -155,10 +169,16 @@ class Consumer:
             first, last = records[0], records[-1]
             name = f"{first.offset}-{last.offset}-{first.timestamp}"
             assert reader.consumer is not None, "a record was read by a consumer"
-            return KafkaAckableMessage(raw_message=records, body=b"", message_id=name, consumer=reader.consumer)
+            return KafkaMessage(raw_message=records, body=b"", message_id=name, consumer=reader.consumer)
 
         async def consume(records: tuple[ConsumerRecord, ...]) -> None:
-            await self._take(subscription, progress, records)
+            assert reader.consumer is not None, "a record was read by a consumer"
+            if await self._taken(subscription, progress, records):
+                await offsets.handled(reader.consumer, ends_of(records))
+            else:
+                # Without this pause a batch that can't be taken would be read again 1,900 times a second.
+                await asyncio.sleep(_AGAIN_PAUSE_S)
+                read_again(reader.consumer, records)
 
         reader = self._broker.subscriber(
             settings.topic_prefix + subscription.topic.name,
@@ -166,11 +186,15 @@ class Consumer:
             group_instance_id=f"{settings.instance_id}-{subscription.group}" if settings.instance_id else None,
             batch=True,
             max_records=subscription.max_records,
-            ack_policy=AckPolicy.NACK_ON_ERROR,
+            ack_policy=AckPolicy.MANUAL,
             auto_offset_reset="earliest",
             session_timeout_ms=_SESSION_MS,
             heartbeat_interval_ms=_HEARTBEAT_MS,
             max_partition_fetch_bytes=4 * MAX_RECORD_BYTES,
+            fetch_min_bytes=_GATHERED_BYTES if subscription.gather_ms else 1,
+            fetch_max_wait_ms=subscription.gather_ms or _LONG_POLL_MS,
+            batch_timeout_ms=_LOOK_MS,
+            listener=offsets,
             parser=unread,
             decoder=undecoded,
         )
@@ -189,8 +213,24 @@ class Consumer:
         _lag.labels(subscription.topic.name, subscription.group).set(lag)
         return lag
 
-    async def _take(self, s: Subscription[Any], progress: _Progress, records: tuple[ConsumerRecord, ...]) -> None:
+    async def _taken(self, s: Subscription[Any], progress: _Progress, records: tuple[ConsumerRecord, ...]) -> bool:
+        """Handle a batch; False when it has to be read again."""
         progress.in_hand, progress.moved_at = True, time.monotonic()
+        try:
+            await self._take(s, progress, records)
+        except Exception as e:  # noqa: BLE001 - whatever it was, nothing of the batch may be committed
+            cause = e.__cause__ if isinstance(e, _Again) else e
+            _log.warning("batch is read again", topic=s.topic.name, group=s.group, error=type(cause).__name__)
+            return False
+        finally:
+            progress.in_hand = False
+        progress.moved_at = time.monotonic()
+        progress.read_to |= {record.partition: record.offset + 1 for record in records}
+        progress.first_failed.clear()
+        progress.buried.clear()
+        return True
+
+    async def _take(self, s: Subscription[Any], progress: _Progress, records: tuple[ConsumerRecord, ...]) -> None:
         lanes: dict[object, list[tuple[ConsumerRecord, Received[Any]]]] = defaultdict(list)
         seen: set[str] = set()
         for record in records:
@@ -208,14 +248,7 @@ class Consumer:
         )
         failures = [o for o in outcomes if isinstance(o, BaseException)]
         if failures:
-            # The acknowledgement layer reads the batch again; without this pause it would do so 1,900 times a second.
-            progress.in_hand = False
-            await asyncio.sleep(_AGAIN_PAUSE_S)
             raise failures[0]
-        progress.in_hand, progress.moved_at = False, time.monotonic()
-        progress.read_to |= {record.partition: record.offset + 1 for record in records}
-        progress.first_failed.clear()
-        progress.buried.clear()
 
     async def _lane(
         self, s: Subscription[Any], progress: _Progress, lane: list[tuple[ConsumerRecord, Received[Any]]]
@@ -274,6 +307,18 @@ class Consumer:
         await self._producer.send_raw(s.topic.dlq, record.key, record.value, headers)
         progress.buried.add(place)
         _handled.labels(s.topic.name, s.group, "dead").inc()
+
+
+class _Waiting(AIOKafkaConsumer):  # type: ignore[misc]  # aiokafka has no types
+    """Returns when there is something to return.
+
+    After a look in vain FastStream sleeps for as long as the look took, and a record that comes meanwhile lies there.
+    """
+
+    async def getmany(self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None) -> Any:
+        while not (found := await super().getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)):
+            pass
+        return found
 
 
 async def _attempt(s: Subscription[Any], batch: list[Received[Any]], tries: int) -> Exception | None:

@@ -79,14 +79,22 @@ def _plain(value: object) -> object:
 
 async def in_transaction(pool: Database, work: Callable[[Connection], Awaitable[_T]], *, tries: int = 5) -> _T:
     """Run ``work`` in one transaction, again from the start after a serialisation conflict or a deadlock."""
-    retrying = AsyncRetrying(
+    try:
+        return await _once(pool, work)
+    except _CONFLICTS:
+        # Rare: only then is the retrying worth setting up.
+        pass
+    async for attempt in AsyncRetrying(
         retry=retry_if_exception_type(_CONFLICTS),
-        stop=stop_after_attempt(tries),
+        stop=stop_after_attempt(tries - 1),
         wait=wait_random_exponential(multiplier=0.01, max=0.5),
         reraise=True,
-    )
-    async for attempt in retrying:
+    ):
         with attempt:
-            async with pool.acquire() as conn, conn.transaction():
-                return await work(conn)
+            return await _once(pool, work)
     raise AssertionError("the last attempt returns or raises")
+
+
+async def _once(pool: Database, work: Callable[[Connection], Awaitable[_T]]) -> _T:
+    async with pool.acquire() as conn, conn.transaction():
+        return await work(conn)

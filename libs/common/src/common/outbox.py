@@ -54,15 +54,21 @@ with queued as (
 )
 select pg_notify('outbox_' || current_schema(), '') from queued limit 1
 """
-_PENDING = """
-select id, topic, key, payload, headers from outbox
-where not (topic || '/' || key = any($1::text[])) order by id limit 500
+# The mark of what the broker has acknowledged and the look for what comes next are one statement.
+_NEXT = """
+with sent as (delete from outbox where id = any($2::bigint[]))
+select id, topic, key, payload, headers, extract(epoch from clock_timestamp() - created_at)::float8 as age_s
+  from outbox
+ where not (topic || '/' || key = any($1::text[])) and not (id = any($2::bigint[])) order by id limit $3
 """
 _SENT = "delete from outbox where id = any($1::bigint[])"
 _STUCK = "update outbox set attempts = attempts + 1, last_error = $2 where id = $1"
 _OLDEST = "select extract(epoch from clock_timestamp() - min(created_at))::float8 from outbox"
 # A wake-up is a notification; this poll only covers one that was lost with its connection.
 _POLL_S = 1.0
+_MOST = 500
+# Marks wait this long for the next event to share a statement with; after a crash what has no mark is sent twice.
+_MARK_WITHIN_S = 0.05
 _STUCK_PAUSE_S = 5.0
 # A leader that says nothing for this long is stopped, not idle (it polls every second): the database ends its session,
 # the lock is free and the next relay goes on. Should it wake up, what it sends again has the same event ids.
@@ -111,6 +117,7 @@ class Relay:
         self._dsn, self._schema, self._producer = dsn, schema, producer
         self._blocked: dict[str, float] = {}
         self._wake = asyncio.Event()
+        self._sent: list[int] = []
 
     async def run(self) -> None:
         """Hold or wait for the lock and publish, until cancelled; a lost database is waited for."""
@@ -141,6 +148,10 @@ class Relay:
             await conn.add_listener(f"outbox_{self._schema}", self._on_notify)
             await self._publish_for_ever(conn)
         finally:
+            with contextlib.suppress(*db.UNAVAILABLE, asyncpg.PostgresError):
+                if sent := self._sent:
+                    self._sent = []
+                    await conn.execute(_SENT, sent, timeout=2)
             with contextlib.suppress(*db.UNAVAILABLE):
                 await conn.close(timeout=2)
 
@@ -152,15 +163,22 @@ class Relay:
             self._wake.clear()
             now = asyncio.get_running_loop().time()
             self._blocked = {key: until for key, until in self._blocked.items() if until > now}
-            rows = await conn.fetch(_PENDING, list(self._blocked))
+            rows = await self._mark_and_load(conn)
             if rows:
                 await self._publish(conn, rows)
-                if len(rows) > 1:
-                    _AGE.labels(self._schema).set(await conn.fetchval(_OLDEST) or 0.0)
-                continue
-            _AGE.labels(self._schema).set(await conn.fetchval(_OLDEST) or 0.0 if self._blocked else 0.0)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), _POLL_S)
+            if len(rows) < _MOST:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), _MARK_WITHIN_S if self._sent else _POLL_S)
+
+    async def _mark_and_load(self, conn: "asyncpg.Connection[asyncpg.Record]") -> list[asyncpg.Record]:
+        sent = self._sent
+        rows = await conn.fetch(_NEXT, list(self._blocked), sent, _MOST)
+        self._sent = []
+        if sent:
+            await crash_point("outbox.after_mark")
+        oldest_s = await conn.fetchval(_OLDEST) if self._blocked else rows[0]["age_s"] if rows else None
+        _AGE.labels(self._schema).set(oldest_s or 0.0)
+        return rows
 
     async def _publish(self, conn: "asyncpg.Connection[asyncpg.Record]", rows: list[asyncpg.Record]) -> None:
         await crash_point("outbox.before_send")
@@ -177,8 +195,7 @@ class Relay:
                 _log.error("outbox row is stuck", schema=self._schema, row=row["id"], error=type(e).__name__)
         await self._until_acknowledged(conn, [future for _, future in sending])
         await crash_point("outbox.after_send")
-        await conn.execute(_SENT, [row_id for row_id, _ in sending])
-        await crash_point("outbox.after_mark")
+        self._sent = [row_id for row_id, _ in sending]
 
     @staticmethod
     async def _until_acknowledged(
