@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from common.statements import SESSION_AUDIENCE, Signer, session_claims
-from common.topics import APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS
+from common.topics import ACCOUNTS_CHANGED, APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS
 from tests.conformance import retail
 from toolgateway.policy import packaged_policy
 
@@ -87,7 +87,7 @@ async def desk(  # noqa: PLR0917 - fixtures come by name
     make_topics: Any, tmp_path: Path,
 ) -> AsyncIterator[Desk]:  # fmt: skip
     """A sandbox that holds the whole shop, before it a tool gateway with a policy that lets any of its orders pass."""
-    await make_topics([APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS])
+    await make_topics([ACCOUNTS_CHANGED, APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS])
     store, till = _port(), _port()
     sandbox, gateway = f"http://127.0.0.1:{store}", f"http://127.0.0.1:{till}"
     of_sandbox = {

@@ -45,8 +45,6 @@ FILLED: dict[str, tuple[str, ...]] = {
     "approvals": (),
     "reconciler": (),
 }
-# topics.py lets the tool gateway write replies; no code of it does, so its user may not either.
-_WRITES_NOT_IN_USE = {("toolgateway", topics.REPLIES.name)}
 
 
 def subscriptions() -> dict[str, Pairs]:
@@ -56,7 +54,7 @@ def subscriptions() -> dict[str, Pairs]:
         "agent-rag": _pairs(agent.handlers.rag_handlers(Mock())),
         "agent-loop": _pairs(agent.handlers.loop_handlers(Mock())),
     }
-    found["gateway"] = _pairs(gateway.handlers.subscriptions(Mock(), Mock()))
+    found["gateway"] = _pairs(gateway.handlers.subscriptions(Mock(), Mock(), Mock()))
     found["router"] = _pairs([router.app.subscription(Mock(), 1)])
     # These two are made in the middle of main, with literals.
     found["approvals"], found["toolgateway"] = _written(approvals.app), _written(toolgateway.app)
@@ -76,8 +74,7 @@ def _written(module: ModuleType) -> Pairs:
 def written_topics(deployment: str) -> set[str]:
     """Topics a deployment publishes; each agent deployment may hold the relay of the one outbox they share."""
     names = {deployment, deployment.partition("-")[0]}
-    mine = {t.name for t in topics.ALL if names & set(t.writers)}
-    return {name for name in mine if (deployment, name) not in _WRITES_NOT_IN_USE}
+    return {t.name for t in topics.ALL if names & set(t.writers)}
 
 
 def offset_reset() -> str:

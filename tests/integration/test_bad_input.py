@@ -25,6 +25,7 @@ READERS = {
     topics.APPROVALS_REQUESTED: 1,
     topics.APPROVALS_DECIDED: 1,
     topics.LEDGER_ACTIONS: 2,
+    topics.ACCOUNTS_CHANGED: 1,
 }
 
 

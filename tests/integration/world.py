@@ -138,8 +138,11 @@ class World:
         return {"Authorization": f"Bearer {self.token(customer)}"}
 
     # ---- the tool API ---------------------------------------------------------------------------------------------
-    def assertion(self, customer: str, ttl_s: float = 600, signer: str = "gateway") -> str:
-        claims = session_claims(customer_id=customer, conversation_id="conv_x", channel="chat", verified_by="login")
+    def assertion(self, customer: str, ttl_s: float = 600, signer: str = "gateway", *, stepped_up: bool = False) -> str:
+        fields = ("login", "otp") if stepped_up else ("login",)
+        claims = session_claims(
+            customer_id=customer, conversation_id="conv_x", channel="chat", verified_by="login", verified_fields=fields
+        )
         made = Signer.from_file("gateway", self.keys / f"{signer}.pem", "gateway-1")
         return made.sign("toolgateway.session", claims, ttl_s, datetime.now(UTC))
 
@@ -154,6 +157,17 @@ class World:
         url = f"{self.stack['TOOLGATEWAY_URL']}/v1/tools/{name}"
         async with self.http.post(url, json=body, headers=headers) as answer:
             return answer.status, await answer.json(content_type=None)
+
+    def start_tool(self, name: str, args: dict[str, Any], assertion: str) -> "asyncio.Task[Any]":
+        """Call a tool whose caller expects to be cut off; awaiting the task never raises."""
+
+        async def cut_off() -> Any:
+            try:
+                return await self.tool(name, args, assertion)
+            except aiohttp.ClientError as e:
+                return e
+
+        return asyncio.create_task(cut_off())
 
     async def refund(self, customer: str, order_id: str, line_id: str, amount: str) -> Any:
         args = {"order_id": order_id, "line_id": line_id, "amount": amount, "reason": "damaged"}

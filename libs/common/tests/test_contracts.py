@@ -43,6 +43,6 @@ def test_an_event_without_one_of_its_required_facts_is_malformed(model: type[Eve
 
 def test_topics_that_carry_tokens_are_kept_a_day() -> None:
     with_tokens = [
-        t for t, m in asyncapi.CARRIES.items() if {"assertion", "credential", "message"} & set(m.model_fields)
+        t for t, m in asyncapi.CARRIES.items() if {"assertion", "credential", "message", "tell"} & set(m.model_fields)
     ]
     assert {t.retention_h for t in with_tokens} == {24}

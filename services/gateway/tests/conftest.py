@@ -25,7 +25,7 @@ from common.http import serve
 from common.ids import new_id
 from common.producer import Producer
 from common.statements import BadStatement, ServiceCredentials, Signer, Verifier
-from common.topics import CHANNEL_INBOUND, MESSAGES, REPLIES, Topic
+from common.topics import ACCOUNTS_CHANGED, CHANNEL_INBOUND, MESSAGES, REPLIES, Topic
 from gateway.app import Gateway, Outside, wire
 from gateway.core.identities import same_address, same_phone
 from gateway.settings import Settings
@@ -88,11 +88,11 @@ class FakeMail:
     trouble: list[Transient | OutcomeUnknown] = field(default_factory=list)
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
-    async def send(self, *, to: str, channel: str, subject: str, text: str) -> None:
+    async def send(self, *, key: str, to: str, channel: str, subject: str, text: str) -> None:
         if self.trouble:
             raise self.trouble.pop(0)
         async with self._news:
-            self.sent.append({"to": to, "channel": channel, "subject": subject, "text": text})
+            self.sent.append({"key": key, "to": to, "channel": channel, "subject": subject, "text": text})
             self._news.notify_all()
 
     async def wait_for(self, count: int) -> list[dict[str, str]]:
@@ -312,7 +312,7 @@ TABLES = "conversations, messages, idempotency, events, threads, sources, codes,
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def run_gateway(settings: Settings, keys: Path) -> AsyncIterator[RunGateway]:
     """Start a gateway; further ones share its database and topics (replicas)."""
-    topics = (CHANNEL_INBOUND, MESSAGES, REPLIES)
+    topics = (ACCOUNTS_CHANGED, CHANNEL_INBOUND, MESSAGES, REPLIES)
     await create_topics(settings.kafka_bootstrap, settings.topic_prefix, topics)
     directory, mail, login = FakeDirectory(), FakeMail(), FakeLogin()
 

@@ -16,7 +16,7 @@ import pytest
 from common.events import ReplyEvent
 from common.ids import new_id
 from common.producer import Producer
-from common.topics import CHANNEL_INBOUND, MESSAGES, REPLIES
+from common.topics import ACCOUNTS_CHANGED, CHANNEL_INBOUND, MESSAGES, REPLIES
 from gateway.settings import Settings
 from stack.kafka_topics import create_topics, delete_topics
 
@@ -103,7 +103,7 @@ async def read_ids(response: aiohttp.ClientResponse, *, until: int) -> list[int]
 
 @pytest.mark.stack
 async def test_a_killed_gateway_resumes_and_a_stopped_one_leaves_within_three_seconds(settings: Settings) -> None:
-    topics = (CHANNEL_INBOUND, MESSAGES, REPLIES)
+    topics = (ACCOUNTS_CHANGED, CHANNEL_INBOUND, MESSAGES, REPLIES)
     await create_topics(settings.kafka_bootstrap, settings.topic_prefix, topics)
     url = f"http://{settings.host}:{settings.port}"
     async with aiohttp.ClientSession() as http:

@@ -50,6 +50,9 @@ class Provider:
     faults: list[str] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
     reads_down: bool = False
+    customer_reads_down: bool = False
+    # Each entry answers one change of an account: "refuse", "hang" (nothing changed), "lost" (changed, no answer).
+    patch_faults: list[str] = field(default_factory=list)
     before_refund: Callable[[], Awaitable[None]] | None = None
     page: int = 2
     url: str = ""
@@ -167,6 +170,8 @@ class Provider:
         return web.json_response({"items": list(self.orders.values())})
 
     async def get_customer(self, request: web.Request) -> web.Response:
+        if self.customer_reads_down:
+            return web.json_response({"error": {"code": "down"}}, status=503)
         customer = self.customers.get(request.match_info["customer_id"])
         return web.json_response(customer or {"error": {"code": "not_found"}}, status=200 if customer else 404)
 
@@ -174,7 +179,14 @@ class Provider:
         body = await request.json()
         self.calls.append(("patch", request.headers["Idempotency-Key"]))
         customer = self.customers[request.match_info["customer_id"]]
+        fault = self.patch_faults.pop(0) if self.patch_faults else ""
+        if fault == "refuse":
+            return web.json_response({"error": {"code": "invalid_value", "message": "no"}}, status=422)
+        if fault == "hang":
+            await asyncio.sleep(30)
         customer[body["field"]] = body["value"]
+        if fault == "lost":
+            await asyncio.sleep(30)
         return web.json_response(customer)
 
     async def cancel(self, request: web.Request) -> web.Response:

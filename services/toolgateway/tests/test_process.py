@@ -13,7 +13,7 @@ import pytest
 from aiohttp import ClientError
 from aiokafka import AIOKafkaConsumer
 
-from common.topics import APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS
+from common.topics import ACCOUNTS_CHANGED, APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS
 from toolgateway.audit.evidence import read_published
 
 KEY = "refund:4417028:L2"
@@ -52,7 +52,7 @@ async def process(gateway: Any, environment: dict[str, str], crash_at: str = "")
 async def environment(
     gateway: Any, kafka_bootstrap: str, redis_url: str, topic_prefix: str, make_topics: Any
 ) -> dict[str, str]:
-    await make_topics([APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS])
+    await make_topics([ACCOUNTS_CHANGED, APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS])
     settings = gateway.settings
     return {
         "PROFILE": "dev",

@@ -26,6 +26,7 @@ CARRIES: dict[Topic, type[Event]] = {
     topics.APPROVALS_REQUESTED: events.ApprovalRequested,
     topics.APPROVALS_DECIDED: events.ApprovalDecided,
     topics.LEDGER_ACTIONS: events.ActionChanged,
+    topics.ACCOUNTS_CHANGED: events.AccountChanged,
 }
 _HEADERS = {
     "type": "object",

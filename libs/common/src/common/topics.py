@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-# Topics that carry a signed session or a staff token are kept no longer than a bad night's repair (SPEC §9).
+# Topics that carry a session, a staff token or an address are kept no longer than a bad night's repair (SPEC §9).
 _TOKEN_HOURS = 24
 _WEEK_HOURS = 24 * 7
 _MONTH_HOURS = 24 * 30
@@ -31,10 +31,12 @@ WORK_FIXED = Topic("support.work.fixed.v1", "conversation_id", ("router",), ("ag
 WORK_RAG = Topic("support.work.rag.v1", "conversation_id", ("router",), ("agent-rag",), _TOKEN_HOURS)
 WORK_AGENT = Topic("support.work.agent.v1", "conversation_id", ("router",), ("agent-loop",), _TOKEN_HOURS)
 WORK_HUMAN = Topic("support.work.human.v1", "conversation_id", ("router",), ("agent-fixed",), _TOKEN_HOURS)
+# SPEC lets the tool gateway write here, too. It doesn't: a ledger row knows neither the conversation's owner nor its
+# thread, so the agent service tells what the ledger decides (docs/decisions/0003), and one writer less can speak.
 REPLIES = Topic(
     "support.replies.v1",
     "conversation_id",
-    ("agent", "toolgateway", "approvals"),
+    ("agent", "approvals"),
     ("gateway", "agent-fixed", "adapters"),
     _WEEK_HOURS,
 )
@@ -42,6 +44,7 @@ HANDOFFS = Topic("support.handoffs.v1", "conversation_id", ("agent",), ("approva
 APPROVALS_REQUESTED = Topic("approvals.requested.v1", "key", ("toolgateway",), ("approvals", "staff"), _MONTH_HOURS)
 APPROVALS_DECIDED = Topic("approvals.decided.v1", "key", ("staff",), ("toolgateway",), _TOKEN_HOURS)
 LEDGER_ACTIONS = Topic("ledger.actions.v1", "key", ("toolgateway",), ("agent-fixed", "approvals"), _MONTH_HOURS)
+ACCOUNTS_CHANGED = Topic("accounts.changed.v1", "key", ("toolgateway",), ("gateway",), _TOKEN_HOURS)
 
 ALL = (
     CHANNEL_INBOUND,
@@ -55,6 +58,7 @@ ALL = (
     APPROVALS_REQUESTED,
     APPROVALS_DECIDED,
     LEDGER_ACTIONS,
+    ACCOUNTS_CHANGED,
 )
 WORK_BY_ROUTE = {"fixed": WORK_FIXED, "rag": WORK_RAG, "agent": WORK_AGENT, "human": WORK_HUMAN}
 BY_NAME = {topic.name: topic for topic in ALL}

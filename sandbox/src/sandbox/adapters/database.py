@@ -36,6 +36,7 @@ create table if not exists webhooks (
 );
 create table if not exists labels (label_id text primary key, order_id text not null, body text not null);
 create table if not exists mail (seq integer primary key autoincrement, recipient text not null, body text not null);
+create table if not exists mail_keys (key text primary key);
 create table if not exists faults (
     seq integer primary key autoincrement, target text not null, kind text not null, order_id text, delay_ms integer,
     times_left integer

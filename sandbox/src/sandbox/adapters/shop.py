@@ -80,9 +80,14 @@ class Shop:
         )
         return [{"label_id": row["label_id"], "order_id": row["order_id"], **json.loads(row["body"])} for row in found]
 
-    def send_mail(self, message: Record) -> None:
-        """Keep a message as sent."""
-        self._database.run("insert into mail (recipient, body) values (?, ?)", message["to"], dump(message))
+    def send_mail(self, message: Record, key: str | None = None) -> None:
+        """Keep a message as sent; one that comes again under the same key is the same message."""
+        with self._database.transaction():
+            if key is not None:
+                if self._database.row("select 1 from mail_keys where key = ?", key) is not None:
+                    return
+                self._database.run("insert into mail_keys (key) values (?)", key)
+            self._database.run("insert into mail (recipient, body) values (?, ?)", message["to"], dump(message))
 
     def list_mail(self, recipient: str | None) -> list[Record]:
         """Return the messages to one address, or all of them, oldest first."""

@@ -1,8 +1,8 @@
 """Mail, a remote guard, the two logins' public keys, and health."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Header
 from fastapi.responses import JSONResponse
 
 from common.clock import Clock
@@ -29,9 +29,9 @@ class Edges:
         self._guard = guard
         self._keys = keys
 
-    async def send_mail(self, body: Mail) -> JSONResponse:
-        """Take a mail or message for delivery."""
-        self._shop.send_mail({**body.model_dump(), "at": stamp(self._clock.now())})
+    async def send_mail(self, body: Mail, idempotency_key: Annotated[str | None, Header()] = None) -> JSONResponse:
+        """Take a mail or message for delivery; under a key it has seen it was taken already."""
+        self._shop.send_mail({**body.model_dump(), "at": stamp(self._clock.now())}, idempotency_key)
         return JSONResponse({"status": "accepted"}, status_code=202)
 
     async def guard(self, body: GuardAsk) -> JSONResponse:

@@ -35,7 +35,7 @@ from gateway.api.service import Routes, build_api
 from gateway.api.visitors import Visitors
 from gateway.channels import Channels, Lifetimes
 from gateway.core.codes import pepper_of
-from gateway.handlers import Inbound, Replies, subscriptions
+from gateway.handlers import Inbound, Notices, Replies, subscriptions
 from gateway.intake import Intake
 from gateway.settings import Settings
 
@@ -89,7 +89,9 @@ def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) 
     )
 
     producer = Producer(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_tls_dir)
-    consumer = Consumer(settings, producer, subscriptions(Replies(events, hub, postman), Inbound(channels)))
+    consumer = Consumer(
+        settings, producer, subscriptions(Replies(events, hub, postman), Inbound(channels), Notices(pool, postman))
+    )
 
     messages = Limiter(redis, name=f"{settings.topic_prefix}messages", limit=settings.messages_per_10s)
     newcomers = Limiter(redis, name=f"{settings.topic_prefix}visitors", limit=settings.visitors_per_10s)

@@ -1,23 +1,31 @@
 """One coroutine per topic the gateway reads; the HTTP routes stand in ``api/``."""
 
+from functools import partial
 from itertools import groupby
 
 from prometheus_client import Counter
 
+from common import db
 from common.consumer import Received, Subscription
 from common.errors import Malformed, Refused, Transient
-from common.events import InboundMessage, ReplyEvent
-from common.topics import CHANNEL_INBOUND, REPLIES
+from common.events import AccountChanged, InboundMessage, ReplyEvent
+from common.ids import new_id
+from common.inbox import first_time
+from common.topics import ACCOUNTS_CHANGED, CHANNEL_INBOUND, REPLIES
+from gateway.adapters import thread_store
 from gateway.adapters.events import Events
 from gateway.adapters.hub import Hub
 from gateway.adapters.postman import Postman
+from gateway.adapters.thread_store import Delivery
 from gateway.channels import Channels, FromChannel
 from gateway.core.mail import clean
 from gateway.core.rejections import Rejected
 from gateway.core.requests import MAX_TEXT_CHARS, read_locale
+from gateway.core.texts import account_changed
 
 REPLIES_GROUP = "gateway-replies"
 INBOUND_GROUP = "gateway-inbound"
+NOTICES_GROUP = "gateway-notices"
 _dropped = Counter("gateway_replies_dropped_total", "Reply events repeated, too late, or of an older owner")
 
 
@@ -36,6 +44,31 @@ class Replies:
                 _dropped.inc(saved.dropped)
             if saved.mailed:
                 self._postman.wake()
+
+
+class Notices:
+    """Tells old addresses that an email or phone was changed."""
+
+    def __init__(self, pool: db.Database, postman: Postman) -> None:
+        self._pool, self._postman = pool, postman
+
+    async def on_account_changed(self, lane: list[Received[AccountChanged]]) -> None:
+        """Queue one notice for each old address; the event's second delivery queues none."""
+        for received in lane:
+            await db.in_transaction(self._pool, partial(_queue_notices, event=received.event, id_=received.event_id))
+        self._postman.wake()
+
+
+async def _queue_notices(conn: db.Connection, *, event: AccountChanged, id_: str) -> None:
+    if not await first_time(conn, NOTICES_GROUP, [id_]):
+        return
+    locale = event.locale
+    if locale is None and event.conversation_id is not None:
+        locale = await thread_store.find_locale(conn, event.conversation_id, event.customer_id)
+    subject, text = account_changed(event.field, locale)
+    for old in event.tell:
+        notice = Delivery(new_id("notice"), old.channel, old.address, subject, text, 0)
+        await thread_store.add_notice(conn, notice, event.conversation_id, event.customer_id)
 
 
 class Inbound:
@@ -76,9 +109,12 @@ def from_topic(event: InboundMessage) -> FromChannel:
     )
 
 
-def subscriptions(replies: Replies, inbound: Inbound) -> tuple[Subscription[ReplyEvent], Subscription[InboundMessage]]:
+def subscriptions(
+    replies: Replies, inbound: Inbound, notices: Notices
+) -> tuple[Subscription[ReplyEvent], Subscription[InboundMessage], Subscription[AccountChanged]]:
     """The table of contents: topic, group, model, handler."""
     return (
         Subscription(REPLIES, REPLIES_GROUP, ReplyEvent, replies.on_replies),
         Subscription(CHANNEL_INBOUND, INBOUND_GROUP, InboundMessage, inbound.on_inbound),
+        Subscription(ACCOUNTS_CHANGED, NOTICES_GROUP, AccountChanged, notices.on_account_changed),
     )

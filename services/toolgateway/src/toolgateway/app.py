@@ -109,7 +109,7 @@ def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
         facts=facts,
         asking=asking,
         proposals=Proposals(pool, asking, claim_s=patience.claim_s, approval_s=settings.approvals_deadline_s),
-        runner=Runner(pool, Effects(commerce, payments), patience),
+        runner=Runner(pool, Effects(commerce, payments), patience, facts.addresses_before),
         approving=Approving(
             pool, asking, directory, claim_s=patience.claim_s, approval_s=settings.approvals_deadline_s
         ),

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 from common.errors import Verdict
 from toolgateway.adapters.commerce import Commerce
+from toolgateway.adapters.old_addresses import OldAddresses
 from toolgateway.adapters.payments import Payments
+from toolgateway.core.actions import Action
+from toolgateway.core.addressees import is_told, language_tag, old_addresses
 from toolgateway.core.money_facts import MoneyFacts, Refunded
 from toolgateway.core.orders import Customer, Order
 
@@ -61,6 +64,19 @@ class Facts:
     async def customer(self, customer_id: str) -> Customer | None:
         """Return a customer's record, or None."""
         return await self._commerce.load_customer(customer_id)
+
+    async def addresses_before(self, action: Action) -> OldAddresses | None:
+        """Return where a row about to change an email or phone has to be told; None for any other row.
+
+        Raises what the account system raises: without it nobody could be told.
+        """
+        if not is_told(action.kind, action.args):
+            return None
+        customer = await self._commerce.load_customer(action.customer_id)
+        if customer is None:
+            return None
+        tell = old_addresses(action.args["field"], action.args["value"], customer)
+        return OldAddresses(tell, language_tag(customer.locale))
 
     async def _fraud_score(self, customer_id: str) -> float | None:
         try:

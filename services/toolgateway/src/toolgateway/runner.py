@@ -13,7 +13,8 @@ from common import db
 from common.crash import crash_point
 from common.errors import Verdict
 from common.telemetry import get_logger, tracer
-from toolgateway.adapters import operations, store
+from toolgateway.adapters import old_addresses, operations, store
+from toolgateway.adapters.old_addresses import OldAddresses
 from toolgateway.core.actions import Action
 from toolgateway.core.judgments import Judgment
 from toolgateway.core.transitions import Status
@@ -44,13 +45,15 @@ class Audience:
 
 
 Recheck = Callable[[Action], Awaitable[Judgment | None]]
+LookBefore = Callable[[Action], Awaitable[OldAddresses | None]]
 
 
 class Runner:
     """Runs claimed rows. Every write names the claim's version: whoever lost the claim can change nothing."""
 
-    def __init__(self, pool: db.Database, effects: Effects, patience: Patience) -> None:
+    def __init__(self, pool: db.Database, effects: Effects, patience: Patience, look_before: LookBefore) -> None:
         self._pool, self._effects, self._patience = pool, effects, patience
+        self._look_before = look_before
 
     async def first_try(self, action: Action, audience: Audience) -> Action:
         """Send a freshly written or freshly approved row, whose facts were read a moment ago."""
@@ -113,6 +116,11 @@ class Runner:
 
     async def _tries(self, action: Action) -> Outcome:
         outcome: Outcome = NotSent("not tried")
+        try:
+            await self._keep_old_addresses(action)
+        except Verdict as e:
+            # Once the account is changed nobody could say whom to tell: the change waits until that can be read.
+            return NotSent(f"old_address: {e.reason}")
         for n in range(self._patience.tries):
             if n:
                 await asyncio.sleep(random.uniform(0.05, 0.2) * 2**n)  # noqa: S311 - jitter, not a secret
@@ -128,6 +136,11 @@ class Runner:
             if not isinstance(outcome, NotSent):
                 return outcome
         return outcome
+
+    async def _keep_old_addresses(self, action: Action) -> None:
+        found = await self._look_before(action)
+        if found is not None and found.tell:
+            await store.committed(self._pool, "keep_old_address", lambda conn: old_addresses.keep(conn, action, found))
 
     async def _settle(self, action: Action, outcome: Outcome, audience: Audience, *, cause: str) -> Action:
         _OUTCOMES.labels(action.kind, type(outcome).__name__).inc()

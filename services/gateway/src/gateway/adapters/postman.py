@@ -30,20 +30,25 @@ _log = get_logger()
 class Mail(Protocol):
     """The store's own mail and message sender."""
 
-    async def send(self, *, to: str, channel: str, subject: str, text: str) -> None:
-        """Hand one message over. Transient: certainly not sent. OutcomeUnknown: perhaps sent."""
+    async def send(self, *, key: str, to: str, channel: str, subject: str, text: str) -> None:
+        """Hand one message over, under a key that stays the same when it is handed over again.
+
+        Transient: certainly not sent. OutcomeUnknown: perhaps sent.
+        """
         ...
 
 
 class StoreMail:
-    """`POST {mail_url}` with ``{"to","channel","subject","text"}``."""
+    """`POST {mail_url}` with ``{"to","channel","subject","text"}`` and an Idempotency-Key; a mail that keeps keys
+    takes each message once.
+    """
 
     def __init__(self, url: str) -> None:
         self._client = ServiceClient(url, timeout_s=5.0)
 
-    async def send(self, *, to: str, channel: str, subject: str, text: str) -> None:
+    async def send(self, *, key: str, to: str, channel: str, subject: str, text: str) -> None:
         body = {"to": to, "channel": channel, "subject": subject, "text": text}
-        reply = await self._client.call("POST", "", json=body)
+        reply = await self._client.call("POST", "", json=body, headers={"Idempotency-Key": key})
         if reply.status >= 300:
             raise Transient(f"the store's mail answered {reply.status}")
 
@@ -89,18 +94,23 @@ class Postman:
     async def _deliver(self, delivery: Delivery) -> None:
         try:
             await self._mail.send(
-                to=delivery.address, channel=delivery.channel, subject=delivery.subject, text=delivery.text
+                key=delivery.id,
+                to=delivery.address,
+                channel=delivery.channel,
+                subject=delivery.subject,
+                text=delivery.text,
             )
         except Transient as e:
             _log.warning("mail not taken", delivery=delivery.id, attempts=delivery.attempts, reason=e.reason)
-            _sent.labels("answer", "again").inc()
+            _sent.labels(delivery.kind, "again").inc()
             await thread_store.return_delivery(self._pool, delivery.id)
         except OutcomeUnknown as e:
-            _log.error("mail with unknown outcome", delivery=delivery.id, reason=e.reason)
-            _sent.labels("answer", "unknown").inc()
-            await thread_store.mark_unknown(self._pool, delivery.id)
+            _log.error("mail with unknown outcome", delivery=delivery.id, kind=delivery.kind, reason=e.reason)
+            _sent.labels(delivery.kind, "unknown").inc()
+            again = thread_store.return_delivery if delivery.kind == "notice" else thread_store.mark_unknown
+            await again(self._pool, delivery.id)
         else:
-            _sent.labels("answer", "sent").inc()
+            _sent.labels(delivery.kind, "sent").inc()
             await thread_store.mark_delivered(self._pool, delivery.id)
 
     async def _send_code(self, code: CodeToSend) -> None:
@@ -117,7 +127,9 @@ class Postman:
         await self._codes.mark_sent(self._pool, code.id, digits)
         subject, text = code_mail(digits, self._codes.valid_s, code.locale)
         try:
-            await self._mail.send(to=address, channel="email", subject=subject, text=text)
+            await self._mail.send(
+                key=f"{code.id}:{code.attempts}", to=address, channel="email", subject=subject, text=text
+            )
         except Transient:
             _sent.labels("code", "again").inc()
             await self._codes.unsend(self._pool, code.id, give_up=code.attempts >= _CODE_ATTEMPTS)

@@ -38,22 +38,32 @@ ADD_DELIVERY = """
 insert into deliveries (id, conversation_id, channel, address, subject, text) values ($1, $2, $3, $4, $5, $6)
 on conflict do nothing
 """
+# A conversation that is gone, or never was, takes no notice away with it.
+ADD_NOTICE = """
+insert into deliveries (id, conversation_id, channel, address, subject, text, kind)
+values ($1, (select id from conversations where id = $2 and customer_id = $3), $4, $5, $6, $7, 'notice')
+"""
+FIND_LOCALE = "select locale from conversations where id = $1 and customer_id = $2"
 CLAIM_DELIVERIES = """
 update deliveries set state = 'sending', sending_at = now(), attempts = attempts + 1
  where id in (select id from deliveries where state = 'waiting' and next_attempt_at <= now()
                order by created_at limit 20 for update skip locked)
-returning id, channel, address, subject, text, attempts
+returning id, channel, address, subject, text, attempts, kind
 """
-MARK_DELIVERED = "update deliveries set state = 'sent', sent_at = now() where id = $1"
+MARK_DELIVERED = """
+update deliveries set state = 'sent', sent_at = now(), address = case when kind = 'notice' then '' else address end,
+       text = case when kind = 'notice' then '' else text end where id = $1
+"""
 MARK_UNKNOWN = "update deliveries set state = 'unknown' where id = $1"
 # Certainly not sent: due again after a pause that grows to five minutes, for about a day.
 RETURN_DELIVERY = """
 update deliveries set state = case when attempts >= 300 then 'failed' else 'waiting' end,
        next_attempt_at = now() + make_interval(secs => least(300, power(2, least(attempts, 9)))) where id = $1
 """
+# A lost notice goes out again under its key: one too many is better than an owner who never hears of a take-over.
 GIVE_UP_LOST = """
-update deliveries set state = 'unknown'
- where state = 'sending' and sending_at < now() - interval '60 seconds' returning id
+update deliveries set state = case when kind = 'notice' then 'waiting' else 'unknown' end
+ where state = 'sending' and sending_at < now() - interval '60 seconds' returning state
 """
 
 
@@ -85,6 +95,7 @@ class Delivery:
     subject: str
     text: str
     attempts: int
+    kind: str = "answer"
 
 
 async def find_thread(
@@ -154,6 +165,18 @@ async def add_delivery(conn: db.Connection, delivery: Delivery, conversation_id:
     await conn.execute(ADD_DELIVERY, d.id, conversation_id, d.channel, d.address, d.subject, d.text)
 
 
+async def add_notice(conn: db.Connection, delivery: Delivery, conversation_id: str | None, customer_id: str) -> None:
+    """Queue one notice to an address, in the transaction that takes its event."""
+    d = delivery
+    await conn.execute(ADD_NOTICE, d.id, conversation_id, customer_id, d.channel, d.address, d.subject, d.text)
+
+
+async def find_locale(conn: db.Connection, conversation_id: str, customer_id: str) -> str | None:
+    """Return the language a customer's conversation is held in, if that is known."""
+    found: str | None = await conn.fetchval(FIND_LOCALE, conversation_id, customer_id)
+    return found
+
+
 async def claim_deliveries(pool: db.Database) -> list[Delivery]:
     """Mark due mail as leaving, before it leaves."""
     return [Delivery(**dict(r)) for r in await pool.fetch(CLAIM_DELIVERIES)]
@@ -175,5 +198,5 @@ async def return_delivery(pool: db.Database, delivery_id: str) -> None:
 
 
 async def give_up_lost(pool: db.Database) -> int:
-    """Close what a dead process left half sent; returns how many."""
-    return len(await pool.fetch(GIVE_UP_LOST))
+    """Close answers that a dead process left half sent, put notices back; returns how many were closed."""
+    return sum(row["state"] == "unknown" for row in await pool.fetch(GIVE_UP_LOST))

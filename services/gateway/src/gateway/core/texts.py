@@ -56,6 +56,30 @@ _CODES_USED_UP: dict[Language, str] = {
     "sich auf unserer Website an.",
 }
 
+_CHANGED_SUBJECT: dict[Language, str] = {
+    "en": "Your account details were changed",
+    "es": "Se cambiaron los datos de su cuenta",
+    "fr": "Les données de votre compte ont été modifiées",
+    "de": "Ihre Kontodaten wurden geändert",
+}
+_CHANGED_FIELD: dict[Language, dict[Literal["email", "phone"], str]] = {
+    "en": {"email": "email address", "phone": "phone number"},
+    "es": {"email": "la dirección de correo", "phone": "el número de teléfono"},
+    "fr": {"email": "L’adresse e-mail", "phone": "Le numéro de téléphone"},
+    "de": {"email": "E-Mail-Adresse", "phone": "Telefonnummer"},
+}
+# The new value isn't said: an old address may be a stranger's by now.
+_CHANGED_TEXT: dict[Language, str] = {
+    "en": "The {field} of your customer account with us was changed. If you asked for that, you need not do anything. "
+    "If it was not you, write to us through our website at once, so that a person can protect your account.",
+    "es": "Se cambió {field} de su cuenta de cliente. Si usted lo pidió, no tiene que hacer nada. Si no fue usted, "
+    "escríbanos enseguida desde nuestra web para que una persona proteja su cuenta.",
+    "fr": "{field} de votre compte client vient de changer. Si vous l’avez demandé, vous n’avez rien à faire. Si ce "
+    "n’était pas vous, écrivez-nous tout de suite depuis notre site, pour qu’une personne protège votre compte.",
+    "de": "Die {field} Ihres Kundenkontos bei uns wurde geändert. Wenn Sie das wollten, müssen Sie nichts tun. Wenn "
+    "Sie es nicht waren, schreiben Sie uns sofort über unsere Website, damit ein Mensch Ihr Konto schützt.",
+}
+
 
 def language_of(tag: str | None) -> Language:
     """Return the language of a tag such as ``es-MX``; English where we don't speak it."""
@@ -72,6 +96,12 @@ def code_mail(code: str, valid_s: int, tag: str | None) -> tuple[str, str]:
     """Return subject and text of the mail that carries a one-time code; the subject shows no digits."""
     language = language_of(tag)
     return _CODE_SUBJECT[language], _CODE_TEXT[language].format(code=code, minutes=max(1, valid_s // 60))
+
+
+def account_changed(field: Literal["email", "phone"], tag: str | None) -> tuple[str, str]:
+    """Return subject and text of what an old address is told."""
+    language = language_of(tag)
+    return _CHANGED_SUBJECT[language], _CHANGED_TEXT[language].format(field=_CHANGED_FIELD[language][field])
 
 
 def code_refused(tag: str | None) -> str:

@@ -13,7 +13,9 @@ from common.crash import crash_point
 from common.ids import derived_id
 from common.outbox import Outgoing, enqueue_all
 from common.topics import APPROVALS_REQUESTED, LEDGER_ACTIONS
+from toolgateway.adapters import old_addresses
 from toolgateway.core.actions import Action, approval_event, changed_event
+from toolgateway.core.addressees import is_told
 from toolgateway.core.transitions import Status, check_move
 
 _T = TypeVar("_T")
@@ -266,6 +268,8 @@ async def finish(
     after = _action(row)
     if status == "failed" and before.reserved_hour and before.currency and before.minor_units:
         await release_automatic(conn, before.currency, before.reserved_hour, before.minor_units)
+    if is_told(after.kind, after.args):
+        await old_addresses.hand_on(conn, after, status)
     await publish(conn, after, before.status, inline=inline)
     return after
 
