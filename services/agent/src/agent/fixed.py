@@ -22,6 +22,7 @@ from agent.loop.handing_over import hand_over
 from common import db
 from common.clock import Clock
 from common.consumer import Received
+from common.crash import crash_point
 from common.errors import OutcomeUnknown, Transient
 from common.events import HandoffOpened, WorkItem
 from common.ids import OrderIds
@@ -63,7 +64,9 @@ class FixedFlow:
             _, text = await asyncio.gather(status, _nothing())
         else:
             _, text = await asyncio.gather(status, self.answer(work))
+        await crash_point("fixed.before_commit")
         await db.in_transaction(self.pool, lambda conn: self._commit(conn, received, standing, why, text))
+        await crash_point("fixed.after_commit")
 
     async def play(self, run: ClaimedRun) -> None:
         """Answer a run that had to wait for an earlier message."""
@@ -151,7 +154,9 @@ async def queue_run(pool: db.Database, group: str, received: Received[WorkItem])
             await store.save_arrival(conn, received.event)
             await store.add_queued_run(conn, received.event)
 
+    await crash_point("intake.before_commit")
     await db.in_transaction(pool, work)
+    await crash_point("intake.after_commit")
 
 
 async def send_status(producer: Producer, work: WorkItem, standing: store.Standing, now: datetime) -> None:

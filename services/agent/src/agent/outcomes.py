@@ -12,6 +12,7 @@ from agent.core.state import ConversationState
 from common import db
 from common.clock import Clock
 from common.consumer import Received
+from common.crash import crash_point
 from common.events import ActionChanged, HandoffOpened, ReplyEvent
 from common.ids import derived_id
 from common.inbox import first_time
@@ -32,7 +33,9 @@ class Outcomes:
         for received in batch:
             if received.event.inline or received.event.conversation_id is None:
                 continue
+            await crash_point("outcome.before_commit")
             await db.in_transaction(self.pool, lambda conn, r=received: self._tell(conn, r))  # type: ignore[misc]
+            await crash_point("outcome.after_commit")
 
     async def on_reply(self, batch: list[Received[ReplyEvent]]) -> None:
         """Keep staff words in the transcript; the agent's own are there already."""
