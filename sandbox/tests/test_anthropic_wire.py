@@ -1,6 +1,7 @@
 """The Messages API over a real socket, spoken to by the official SDK."""
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -291,3 +292,14 @@ def _raw_events(sandbox: Any, text: str) -> list[tuple[str, dict[str, Any]]]:
     frames = _post(sandbox, text, stream=True).text.strip().split("\n\n")
     pairs = [frame.split("\n") for frame in frames]
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in pairs]
+
+
+def test_a_paced_stream_takes_its_time_over_each_event(sandbox: Any, claude: anthropic.Anthropic) -> None:
+    script(sandbox, "slowly", {"text": "x" * 100, "pace_ms": 20})
+    began = time.monotonic()
+    with claude.messages.stream(
+        model="claude-sonnet-5-5", max_tokens=500, messages=[{"role": "user", "content": "slowly"}]
+    ) as stream:
+        came = [time.monotonic() - began for event in stream if event.type == "content_block_delta"]
+    assert len(came) == 5
+    assert came[-1] - came[0] > 0.06

@@ -100,6 +100,7 @@ def read_turn(body: Json) -> Turn:
         error=body.get("error"),
         cut_after=body.get("cut_after"),
         raw=body.get("raw"),
+        pace_ms=body.get("pace_ms") or 0,
         usage=body.get("usage") or {},
     )
 

@@ -22,7 +22,7 @@ class Turn:
     """What the model does next; ``error``, ``cut_after`` and ``raw`` are the ways a turn goes wrong on the wire.
 
     ``error`` is an HTTP status, ``cut_after`` a number of SSE events after which the connection ends, ``raw`` bytes
-    sent instead of a well-formed answer.
+    sent instead of a well-formed answer. ``pace_ms`` is the pause before each event of a stream.
     """
 
     text: str = ""
@@ -30,6 +30,7 @@ class Turn:
     error: int | None = None
     cut_after: int | None = None
     raw: str | None = None
+    pace_ms: int = 0
     usage: Json = field(default_factory=dict)
 
     @property

@@ -26,13 +26,14 @@ class ScriptedTool(Body):
 
 
 class ScriptedTurn(Body):
-    """One scripted turn; ``error`` beside a text breaks the stream in the middle."""
+    """One scripted turn; ``error`` beside a text breaks the stream in the middle, ``pace_ms`` slows it down."""
 
     tool_use: list[ScriptedTool] | None = Field(default=None, max_length=100)
     text: str | None = None
     error: int | None = Field(default=None, ge=400, le=599)
     cut_after: int | None = Field(default=None, ge=0, le=1_000_000)
     raw: str | None = None
+    pace_ms: int | None = Field(default=None, ge=0, le=10_000)
     usage: dict[str, Any] | None = None
 
     @model_validator(mode="after")

@@ -167,7 +167,7 @@ class Models:
             return _json(whole, 200) if turn.cut_after is None else _half(whole)
         frames = [anthropic_wire.sse(name, data) for name, data in anthropic_wire.events(turn, **shape)]
         broken = anthropic_wire.sse("error", error(turn.error, "overloaded")) if turn.error is not None else b""
-        return _stream(_cut(frames, turn), broken)
+        return _stream(_cut(frames, turn), broken, turn.pace_ms)
 
     def _completion(self, body: dict[str, Any], conversation: Conversation, error: ErrorBody) -> Response:
         turn = self._turn(conversation)
@@ -185,7 +185,7 @@ class Models:
         counted = usage if isinstance(options, dict) and options.get("include_usage") else None
         chunks = openai_wire.chunks(turn, ident=ident, model=body["model"], created=created, usage=counted)
         frames = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
-        return _stream(_cut([*frames, b"data: [DONE]\n\n"], turn), b"")
+        return _stream(_cut([*frames, b"data: [DONE]\n\n"], turn), b"", turn.pace_ms)
 
 
 def _cut(frames: list[bytes], turn: Turn) -> list[bytes]:
@@ -195,10 +195,14 @@ def _cut(frames: list[bytes], turn: Turn) -> list[bytes]:
     return frames if turn.error is None else frames[: len(frames) // 2]
 
 
-def _stream(frames: list[bytes], ending: bytes) -> Response:
+def _stream(frames: list[bytes], ending: bytes, pace_ms: int) -> Response:
+    at_once = 1 if pace_ms else _EVENTS_PER_WRITE
+
     async def write() -> AsyncIterator[bytes]:
-        for at in range(0, len(frames), _EVENTS_PER_WRITE):
-            yield b"".join(frames[at : at + _EVENTS_PER_WRITE])
+        for at in range(0, len(frames), at_once):
+            if pace_ms:
+                await _pause(pace_ms, 0)
+            yield b"".join(frames[at : at + at_once])
         if ending:
             yield ending
 
