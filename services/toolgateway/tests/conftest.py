@@ -1,6 +1,7 @@
 """A whole tool gateway in this process, on a real database, before a store and a payment provider of the tests' own."""
 
 import asyncio
+import functools
 import hashlib
 import hmac
 import itertools
@@ -250,6 +251,12 @@ class Provider:
         return app
 
 
+@functools.cache
+def _signer(name: str, keys: Path) -> Signer:
+    """Read once: parsing a key costs as much as several calls."""
+    return Signer.from_file(name, keys / f"{name}.pem")
+
+
 @dataclass
 class Gateway:
     """The service under test and everybody who may call it."""
@@ -263,7 +270,7 @@ class Gateway:
     settings: Settings
 
     def bearer(self, service: str = "agent", ttl_s: float = 300) -> str:
-        signer = Signer.from_file(service, self.keys / f"{service}.pem")
+        signer = _signer(service, self.keys)
         return f"Bearer {signer.sign('toolgateway.service', {'sub': service}, ttl_s, datetime.now(UTC))}"
 
     def session(
@@ -276,17 +283,17 @@ class Gateway:
             verified_by="login",
             verified_fields=("login", *fields),
         )
-        signer = Signer.from_file("gateway", self.keys / "gateway.pem")
+        signer = _signer("gateway", self.keys)
         return signer.sign(SESSION_AUDIENCE, claims, ttl_s, datetime.now(UTC))
 
     def staff(self, staff: str = "dana", role: str = "approver", ceiling: str | None = None, **about: Any) -> str:
         claims = {"staff": staff, "role": role, "ceiling": ceiling, "customer_id": None, "handoff_id": None, **about}
         self.provider.staff.setdefault(staff, {"staff": staff, "role": role, "ceiling": ceiling, "active": True})
-        signer = Signer.from_file("approvals", self.keys / "approvals.pem")
+        signer = _signer("approvals", self.keys)
         return signer.sign(STAFF_AUDIENCE, claims, 120, datetime.now(UTC))
 
     def job(self, order_id: str, kind: str) -> str:
-        signer = Signer.from_file("reconciler", self.keys / "reconciler.pem")
+        signer = _signer("reconciler", self.keys)
         return signer.sign(JOB_AUDIENCE, {"order_id": order_id, "kind": kind}, 120, datetime.now(UTC))
 
     async def send(

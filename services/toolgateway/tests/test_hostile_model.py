@@ -45,6 +45,19 @@ class World:
             provider.put_order(order_id, customer, status=status, lines=lines, note=f"secret of {customer}")
 
 
+@dataclass(frozen=True)
+class Letters:
+    """What the agent service sends along in one epoch, signed once as in a real conversation."""
+
+    service: str
+    sessions: Mapping[str, str]
+
+    @classmethod
+    def to(cls, gateway: Any, world: World) -> "Letters":
+        sessions = {c: gateway.session(c, f"conv_{c}", ttl_s=1800) for c in world.customers}
+        return cls(gateway.bearer(ttl_s=1800), sessions)
+
+
 def any_args(rng: random.Random, world: World) -> tuple[str, Any]:  # noqa: PLR0911 - one return for each tool
     """Return a tool and arguments: mostly plausible, sometimes anything."""
     order = rng.choice([*world.owners, *world.owners, "4417028", "9000011\n", "9000011'--", 9000011, ""])
@@ -70,7 +83,7 @@ def any_args(rng: random.Random, world: World) -> tuple[str, Any]:  # noqa: PLR0
             return rng.choice(["issue_refund", "get_order"]), rng.choice([None, [], "x", 5, {"a": [[[]]]}, {}])
 
 
-async def one_call(gateway: Any, rng: random.Random, world: World) -> tuple[str, dict[str, Any]]:
+async def one_call(gateway: Any, rng: random.Random, world: World, letters: Letters) -> tuple[str, dict[str, Any]]:
     customer = rng.choice(world.customers)
     if rng.random() < 0.3:
         # A good ask that would run by itself: what races for the limits and really moves money.
@@ -85,7 +98,7 @@ async def one_call(gateway: Any, rng: random.Random, world: World) -> tuple[str,
         try:
             _, answer = await gateway.send(
                 "POST", f"/v1/tools/{tool}", {"args": args, "context": context},
-                X_Session_Assertion=gateway.session(customer, f"conv_{customer}"),
+                Authorization=letters.service, X_Session_Assertion=letters.sessions[customer],
             )  # fmt: skip
         except ClientOSError:
             # The server closed a kept connection just as it was used; whether the call arrived is all the same here.
@@ -94,11 +107,8 @@ async def one_call(gateway: Any, rng: random.Random, world: World) -> tuple[str,
     raise AssertionError("the tool gateway is gone")
 
 
-async def check_world(gateway: Any) -> None:
+def check_money(rows: list[dict[str, Any]], moved: list[dict[str, Any]], owner_of: Mapping[str, str]) -> None:
     """Hold the provider's own log against the ledger and the rules."""
-    moved = gateway.provider.moved()
-    owner_of = {order_id: order["customer_id"] for order_id, order in gateway.provider.orders.items()}
-    rows = [dict(r) for r in await gateway.pool.fetch("select * from actions")]
     by_key = {row["key"]: row for row in rows}
     assert max(Counter(r["idempotency_key"] for r in moved).values(), default=0) <= 1, "C1: one payment a fact"
     paid, automatic = Counter[tuple[str, str]](), Counter[str]()
@@ -120,30 +130,48 @@ async def check_world(gateway: Any) -> None:
             assert row["external_ref"] in listed, "C2: no success without a record"
 
 
-async def one_epoch(gateway: Any, rng: random.Random, epoch: int, waves: int) -> Counter[str]:
+async def one_epoch(gateway: Any, rng: random.Random, world: World, waves: int) -> Counter[str]:
     """Let a fresh world be called in waves of concurrent calls; nobody may see another's order in any answer."""
-    world = World(epoch)
     world.put(gateway.provider)
+    letters, before = Letters.to(gateway, world), len(gateway.provider.refunds)
     gateway.provider.faults = [rng.choice(["", "", *FAULTS]) for _ in range(10)]
     statuses: Counter[str] = Counter()
     for _ in range(waves):
-        for customer, answer in await asyncio.gather(*(one_call(gateway, rng, world) for _ in range(WAVE))):
+        for customer, answer in await asyncio.gather(*(one_call(gateway, rng, world, letters) for _ in range(WAVE))):
             statuses[str(answer.get("status"))] += 1
             text = json.dumps(answer)
             assert "secret of" not in text
             others = (order for order, owner in world.owners.items() if owner != customer)
             assert answer.get("status") in ("not_found", "invalid") or not any(order in text for order in others)
     await gateway.built.parts.background.drain(10)
-    await check_world(gateway)
+    rows = await gateway.pool.fetch("select * from actions where customer_id = any($1)", list(world.customers))
+    moved = [r for r in gateway.provider.refunds[before:] if r["status"] != "failed"]
+    check_money([dict(r) for r in rows], moved, world.owners)
+    return statuses
+
+
+async def many_epochs(gateway: Any, rng: random.Random, calls: int, waves: int) -> Counter[str]:
+    """Let one world after another be called, and at the end hold the whole log against the whole ledger once more."""
+    statuses: Counter[str] = Counter()
+    owner_of: dict[str, str] = {}
+    for epoch in range(max(1, calls // (waves * WAVE))):
+        world = World(epoch)
+        statuses += await one_epoch(gateway, rng, world, waves)
+        owner_of |= world.owners
+        # The careless store lists everybody's orders: two worlds are enough to tell them apart, hundreds only cost.
+        for order in World(epoch - 1).owners if epoch else ():
+            del gateway.provider.orders[order]
+        if epoch % 50 == 0:
+            print(epoch, dict(statuses), len(gateway.provider.moved()), flush=True)
+    rows = await gateway.pool.fetch("select * from actions")
+    check_money([dict(r) for r in rows], gateway.provider.moved(), owner_of)
     return statuses
 
 
 @pytest.mark.parametrize("seed", [20261129])
 async def test_no_sequence_of_calls_breaks_a_promise(gateway: Any, seed: int) -> None:
     rng = random.Random(int(os.environ.get("HOSTILE_SEED", seed)))
-    statuses: Counter[str] = Counter()
-    for epoch in range(max(1, CALLS // (10 * WAVE))):
-        statuses += await one_epoch(gateway, rng, epoch, waves=10)
+    statuses = await many_epochs(gateway, rng, CALLS, waves=10)
     assert statuses["succeeded"] > 0, statuses
     assert statuses["not_found"] > 0, statuses
     assert statuses["invalid"] > 0, statuses
@@ -155,11 +183,7 @@ async def test_no_sequence_of_calls_breaks_a_promise(gateway: Any, seed: int) ->
 @pytest.mark.parametrize("overrides", [{"payments_timeout_s": 0.1, "payments_tries": 1}])
 async def test_a_hundred_thousand_hostile_calls_break_no_promise(gateway: Any, overrides: Any) -> None:
     rng = random.Random(int(os.environ.get("HOSTILE_SEED", "7")))
-    calls, waves = int(os.environ.get("HOSTILE_CALLS", "100000")), 25
-    statuses: Counter[str] = Counter()
-    for epoch in range(max(1, calls // (waves * WAVE))):
-        statuses += await one_epoch(gateway, rng, epoch, waves)
-        if epoch % 50 == 0:
-            print(epoch, dict(statuses), len(gateway.provider.moved()), flush=True)
-    print("calls", sum(statuses.values()), dict(statuses), "payments", len(gateway.provider.moved()))
+    calls = int(os.environ.get("HOSTILE_CALLS", "100000"))
+    statuses = await many_epochs(gateway, rng, calls, waves=25)
+    print("calls", sum(statuses.values()), dict(statuses), "payments", len(gateway.provider.moved()), "0 violations")
     assert sum(statuses.values()) >= min(calls, 100_000)
