@@ -9,6 +9,7 @@ from agent.adapters import store
 from agent.adapters.handoff_store import HandoffDraft, insert_handoff
 from agent.adapters.run_store import RunStore
 from agent.adapters.sending import enqueue_replies
+from agent.core.endings import begin_anew
 from agent.core.ownership import AGENT, OwnerState, change_owner
 from agent.core.packet import Case
 from agent.core.state import ConversationState
@@ -99,6 +100,10 @@ async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChang
             return await _step_in(conn, found, moved, clock)
         now = await store.save_owner(conn, conversation_id, found.owner_version, moved.owner, moved.status)
         assert now is not None, "the row is locked by this transaction"
+        if change.action in ("return", "close"):
+            state = ConversationState.model_validate(found.run_state)
+            begin_anew(state.memory)
+            await store.save_state(conn, conversation_id, state.model_dump(mode="json"))
         return {"status": now.status, "owner": now.owner, "owner_version": now.owner_version}
 
     return await db.in_transaction(pool, work)

@@ -186,3 +186,8 @@ async def save_owner(
     """Change the owner; None when the version has moved on in the meantime."""
     row = await conn.fetchrow(_SET_OWNER, conversation_id, expected_version, owner, status)
     return Standing(row["owner"], row["owner_version"], row["status"]) if row is not None else None
+
+
+async def save_state(conn: db.Connection, conversation_id: str, run_state: Json) -> None:
+    """Write what the conversation remembers; for whoever holds its row and is no run."""
+    await conn.execute("update conversations set run_state = $2 where id = $1", conversation_id, run_state)

@@ -11,7 +11,8 @@ _NEEDS_DEED = frozenset(
 
 def close_turn(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s: float) -> None:
     """Book one finished message: turns and seconds without a resolution, progress, failures in a row."""
-    memory.failed_calls = 0 if run.tool_successes else memory.failed_calls + run.failed_calls
+    # Only failures in a row count: a call that succeeded has set both numbers back when it did.
+    memory.failed_calls += run.failed_calls
     if run.tool_successes or run.moved_rows or work.intent not in _NEEDS_DEED:
         memory.idle_turns = 0
     else:
@@ -23,6 +24,15 @@ def close_turn(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s: f
         memory.agent_seconds += elapsed_s
     memory.sentiment = work.sentiment
     memory.flagged = memory.flagged or run.guard == "flagged"
+
+
+def begin_anew(memory: Memory) -> None:
+    """Set back what counts towards a handoff: a person gave the conversation back or closed it.
+
+    Without this the ninth message would go straight back to the people who have just answered it.
+    """
+    memory.failed_calls = memory.idle_turns = memory.attempts = memory.turns = 0
+    memory.agent_seconds = 0.0
 
 
 def waits_for_approval(memory: Memory) -> bool:

@@ -16,6 +16,7 @@ KIND_OF_TOOL = {
 }
 ROW_STATUSES = frozenset({"pending", "awaiting_approval", "succeeded", "rejected", "failed"})
 _FAILED_STATUSES = frozenset({"invalid", "not_found", "error", "blocked"})
+_UNDER_WAY = frozenset({"pending", "awaiting_approval", "succeeded"})
 _KEPT_ORDERS = 12
 
 
@@ -50,7 +51,13 @@ def remember_answer(name: str, args: Json, answer: Json, memory: Memory, run: Ru
         run.failed_calls = memory.failed_calls = 0
     run.above_ceiling = run.above_ceiling or status == "handoff"
     if name in KIND_OF_TOOL:
-        memory.attempts += status not in ROW_STATUSES
+        if status == "failed":
+            # A definite refusal ends the row; what to do about it is a person's to say, never a model's (SPEC §6).
+            run.hand_reason = run.hand_reason or "policy"
+        if status in _UNDER_WAY:
+            memory.attempts = 0
+        elif not _waits_for_code(name, args, memory):
+            memory.attempts += 1
         memory.attempted.append({"tool": name, "args": args, "status": status, "reason": _reason(answer)})
         del memory.attempted[:-20]
         row = row_of(name, args, answer)
@@ -66,6 +73,12 @@ def remember_answer(name: str, args: Json, answer: Json, memory: Memory, run: Ru
     if status == "ok":
         _remember_orders(name, answer.get("result"), memory)
     return None
+
+
+def _waits_for_code(name: str, args: Json, memory: Memory) -> bool:
+    """A write that waits for the customer's one-time code hasn't come to nothing."""
+    held = memory.held_call
+    return held is not None and held["for"] == "code" and (held["name"], held["args"]) == (name, args)
 
 
 def facts_of(memory: Memory, *, handoff: bool = False) -> Facts:

@@ -26,7 +26,12 @@ MAX_AGENT_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The facts the rule looks at; seconds are the agent's own, from a message's arrival to its answer."""
+    """The facts the rule looks at.
+
+    ``attempts`` counts writes that came to nothing and ``idle_turns`` turns without progress, both since the last thing
+    that was settled; ``turns`` counts this one too. Seconds are the agent's own, from a message's arrival to its
+    answer. ``confidence`` is how sure the router was of the intent.
+    """
 
     asked: bool = False
     sensitive: bool = False
@@ -54,6 +59,8 @@ class HandOver:
 def decide_handoff(now: Situation) -> HandOver | None:
     """Return the first rule that holds, or None while the agent may go on."""
     patience = SHORT if now.confidence < LOW_CONFIDENCE else USUAL
+    # A turn that got nowhere is an attempt as much as a write that came to nothing.
+    tried = max(now.attempts, now.idle_turns)
     rules: tuple[tuple[bool, HandoffReason, str], ...] = (
         (now.asked, "asked", "the customer asked for a person"),
         (now.sensitive, "sensitive", "legal, security or safety"),
@@ -61,7 +68,7 @@ def decide_handoff(now: Situation) -> HandOver | None:
         (now.above_ceiling, "policy", "above what the agent may decide"),
         (now.failed_calls >= patience.failed_calls, "stuck", f"{now.failed_calls} failed tool calls"),
         (now.idle_turns >= patience.idle_turns, "stuck", f"{now.idle_turns} turns without progress"),
-        (now.enterprise and now.attempts >= ENTERPRISE_ATTEMPTS, "stuck", f"enterprise, {now.attempts} attempts"),
+        (now.enterprise and tried >= ENTERPRISE_ATTEMPTS, "stuck", f"enterprise, {tried} attempts"),
         (now.sentiment <= patience.sentiment, "upset", f"sentiment {now.sentiment:.2f}"),
         (now.turns > MAX_TURNS and not now.resolved, "long", f"{now.turns} turns"),
         (now.agent_seconds > MAX_AGENT_SECONDS and not now.resolved, "long", f"{now.agent_seconds:.0f} s"),

@@ -41,6 +41,7 @@ def situation_of(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s:
         sentiment=work.sentiment,
         turns=memory.turns + 1,
         agent_seconds=memory.agent_seconds + elapsed_s,
-        resolved=False,
+        # What was settled in earlier messages has set the counts back; what this one settled ends its own.
+        resolved=run.moved_rows > 0,
         confidence=work.confidence,
     )
