@@ -47,7 +47,7 @@ class Process:
     popen: "subprocess.Popen[bytes]"
     url: str
 
-    async def ready(self, seconds: float = 60) -> None:
+    async def ready(self, seconds: float = 180) -> None:
         async with asyncio.timeout(seconds), httpx2.AsyncClient() as http:
             while True:
                 try:

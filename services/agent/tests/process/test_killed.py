@@ -15,7 +15,7 @@ from common.ids import derived_id
 ASK = "My blender arrived damaged, order {order}. Please refund the blender."
 WHERE = "Where is my order {order}?"
 # A dead worker's run is another's after the claim's 1.5 s and the half second between two looks.
-TAKEN_OVER_WITHIN_S = 8.0
+TAKEN_OVER_WITHIN_S = 10.0
 
 # The points of a refund turn; each is tried at the 1st, 2nd, … time a turn reaches it until one gets through unharmed.
 OF_A_RUN = (
