@@ -98,16 +98,37 @@ async def enqueue(
 
 async def enqueue_all(conn: db.Connection, outgoing: Sequence[Outgoing]) -> None:
     """Write several event rows, in order, with one statement; lock the aggregate they speak of first."""
-    if not outgoing:
-        return
-    await conn.execute(
-        _ENQUEUE,
+    if outgoing:
+        await conn.execute(_ENQUEUE, *outbox_values(outgoing))
+
+
+def outbox_values(outgoing: Sequence[Outgoing]) -> tuple[list[Any], ...]:
+    """Return the five parameters that ``queued_after`` numbers."""
+    return (
         [o.event_id for o in outgoing],
         [o.topic.name for o in outgoing],
         [o.key for o in outgoing],
         [o.event.model_dump_json(by_alias=True).encode() for o in outgoing],
         [event_headers(o.event_id, o.occurred_at) for o in outgoing],
     )
+
+
+def queued_after(source: str, first: int) -> str:
+    """Return a CTE ``queued`` for a statement that writes a fact and its events in one round trip.
+
+    The events are written, and the relay woken, only where the CTE ``source`` returned its one row; their parameters
+    begin at ``$first``. An event id that is there already fails the whole statement.
+    """
+    p = [f"${first + n}" for n in range(5)]
+    return f"""queued as (
+  insert into outbox (event_id, topic, key, payload, headers)
+  select o.event_id, o.topic, o.key, o.payload, o.headers
+    from {source}, unnest({p[0]}::text[], {p[1]}::text[], {p[2]}::text[], {p[3]}::bytea[], {p[4]}::jsonb[])
+         as o(event_id, topic, key, payload, headers)
+  returning 1
+), woken as (
+  select pg_notify('outbox_' || current_schema(), '') from queued limit 1
+)"""  # noqa: S608 - names and numbers of our own
 
 
 class Relay:

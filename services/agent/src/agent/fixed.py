@@ -8,7 +8,7 @@ from typing import Any
 from agent.adapters import store
 from agent.adapters.handoff_store import HandoffDraft, insert_handoff
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
-from agent.adapters.sending import enqueue_replies, send_now
+from agent.adapters.sending import enqueue_replies, outgoing_replies, send_now
 from agent.adapters.sessions import Sessions
 from agent.adapters.toolgateway import SessionOver, Toolgateway
 from agent.core.handoff import HandOver, Situation, decide_handoff
@@ -53,8 +53,7 @@ class FixedFlow:
 
     async def _answer_now(self, received: Received[WorkItem]) -> None:
         work = received.event
-        async with self.pool.acquire() as conn:
-            standing = await store.load_standing(conn, work.message)
+        standing = await store.load_standing(self.pool, work.message)
         status = self._send_status(work, standing)
         if standing.by_agent and (standing.waiting or not standing.in_order):
             await asyncio.gather(status, self._queue(received))
@@ -65,7 +64,9 @@ class FixedFlow:
         else:
             _, text = await asyncio.gather(status, self.answer(work))
         await crash_point("fixed.before_commit")
-        await db.in_transaction(self.pool, lambda conn: self._commit(conn, received, standing, why, text))
+        spoken = standing.by_agent and why is None
+        if not (spoken and await self._save_at_once(received, standing, text)):
+            await db.in_transaction(self.pool, lambda conn: self._commit(conn, received, standing, why, text))
         await crash_point("fixed.after_commit")
 
     async def play(self, run: ClaimedRun) -> None:
@@ -99,6 +100,13 @@ class FixedFlow:
             _log.warning("order look-up failed", error=error.reason)
             return say(language, "lookup_down")
         return _tell(language, wanted, found)
+
+    async def _save_at_once(self, received: Received[WorkItem], seen: store.Standing, text: str) -> bool:
+        """Hope that the event is new and the owner the same: one statement says so and stores all."""
+        work = received.event
+        replies = Address.of(work.message, seen.owner_version).spoken(2, work.route, [text])
+        events = outgoing_replies(replies, self.clock.now())
+        return await store.save_answered(self.pool, work, seen, text, events, group=GROUP, event_id=received.event_id)
 
     async def _commit(
         self, conn: db.Connection, received: Received[WorkItem], seen: store.Standing, why: HandOver | None, text: str

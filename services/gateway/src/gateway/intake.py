@@ -53,16 +53,38 @@ class Intake:
 
     async def take_chat(self, caller: Caller, conversation_id: str, key: str, new: NewMessage) -> Taken:
         """Take one message of a chat, or find the one its key already made. Rejected 404 or 422 stores nothing."""
-        text = mask(new.text)
+        text, keyed = mask(new.text), Keyed(caller.owner, key, new.body_hash)
+        standing = await store.load_standing(self.pool, conversation_id, caller.owner, key)
+        if standing is None:
+            raise not_found()
+        seen, context = standing
+        if context.known is not None:
+            return _attach(context.known, new.body_hash)
+        if typed_code(new.text) is None:
+            incoming = Incoming(new_id("msg"), "chat", text, self.clock.now(), new.locale)
+            if await self._take_at_once(seen, incoming, caller, context.history, keyed):
+                return Taken(incoming.message_id, fresh=True)
+        return await self._take_in_turn(caller, conversation_id, keyed, new, text)
 
+    async def _take_at_once(
+        self, seen: Conversation, incoming: Incoming, caller: Caller, history: tuple[Turn, ...], keyed: Keyed
+    ) -> bool:
+        """Hope that nobody else writes in the conversation now: one statement, no lock held between two."""
+        proof: ProofName | None = None if caller.visitor else "login"
+        event = self._event(seen, incoming, proof, history)
+        until = None if caller.visitor else caller.until
+        return await store.take_message(self.pool, seen, incoming, event, keyed=keyed, session_until=until)
+
+    async def _take_in_turn(
+        self, caller: Caller, conversation_id: str, keyed: Keyed, new: NewMessage, text: str
+    ) -> Taken:
         async def work(conn: db.Connection) -> Taken:
             conversation = await store.lock_conversation(conn, conversation_id, caller.owner)
             if conversation is None:
                 raise not_found()
-            context = await store.load_context(conn, conversation_id, caller.owner, key)
+            context = await store.load_context(conn, conversation_id, caller.owner, keyed.key)
             if context.known is not None:
                 return _attach(context.known, new.body_hash)
-            keyed = Keyed(caller.owner, key, new.body_hash)
             digits = typed_code(new.text)
             if digits and caller.customer_id and await self.codes.outstanding(conn, conversation_id):
                 return await self._try_chat_code(conn, conversation, caller, keyed, digits)
@@ -130,13 +152,16 @@ class Intake:
             await store.release_message(conn, conversation.id, incoming.message_id, seq)
         else:
             await store.add_message(conn, conversation.id, incoming, seq=seq, keyed=keyed, session_until=session_until)
-        assertion = self.assertion(conversation, incoming.channel, proof) if proof else None
-        event = customer_message(conversation, incoming, seq, history, assertion)
-        event_id = derived_id(MESSAGES.name, incoming.message_id)
-        await enqueue_all(
-            conn, [Outgoing(MESSAGES, conversation.id, event, occurred_at=incoming.received_at, event_id=event_id)]
-        )
+        await enqueue_all(conn, [self._event(conversation, incoming, proof, history)])
         return seq
+
+    def _event(
+        self, conversation: Conversation, incoming: Incoming, proof: ProofName | None, history: tuple[Turn, ...]
+    ) -> Outgoing:
+        assertion = self.assertion(conversation, incoming.channel, proof) if proof else None
+        event = customer_message(conversation, incoming, conversation.last_seq + 1, history, assertion)
+        event_id = derived_id(MESSAGES.name, incoming.message_id)
+        return Outgoing(MESSAGES, conversation.id, event, occurred_at=incoming.received_at, event_id=event_id)
 
     def assertion(self, conversation: Conversation, channel: str, proof: ProofName) -> str:
         """Sign who the customer of this conversation is, and how that was verified."""

@@ -16,7 +16,7 @@ async def enqueue_replies(
     conn: db.Connection, events: Sequence[ReplyEvent], now: datetime, *, handoff: HandoffOpened | None = None
 ) -> None:
     """Write reply events, and the handoff that goes with them, with one statement."""
-    outgoing = [Outgoing(REPLIES, e.conversation_id, e, occurred_at=now, event_id=reply_event_id(e)) for e in events]
+    outgoing = outgoing_replies(events, now)
     if handoff is not None:
         outgoing.append(
             Outgoing(
@@ -28,6 +28,11 @@ async def enqueue_replies(
             )
         )
     await enqueue_all(conn, outgoing)
+
+
+def outgoing_replies(events: Sequence[ReplyEvent], now: datetime) -> list[Outgoing]:
+    """Return the outbox rows of reply events."""
+    return [Outgoing(REPLIES, e.conversation_id, e, occurred_at=now, event_id=reply_event_id(e)) for e in events]
 
 
 async def send_now(producer: Producer, event: ReplyEvent, now: datetime) -> None:
