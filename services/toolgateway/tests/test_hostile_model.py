@@ -103,6 +103,9 @@ async def one_call(gateway: Any, rng: random.Random, world: World, letters: Lett
         except ClientOSError:
             # The server closed a kept connection just as it was used; whether the call arrived is all the same here.
             continue
+        except TimeoutError:
+            # A machine that stood still: what the call did is judged all the same, only its answer is not read.
+            return customer, {"status": "unanswered"}
         return customer, answer
     raise AssertionError("the tool gateway is gone")
 
@@ -187,3 +190,4 @@ async def test_a_hundred_thousand_hostile_calls_break_no_promise(gateway: Any, o
     statuses = await many_epochs(gateway, rng, calls, waves=25)
     print("calls", sum(statuses.values()), dict(statuses), "payments", len(gateway.provider.moved()), "0 violations")
     assert sum(statuses.values()) >= min(calls, 100_000)
+    assert statuses["unanswered"] <= calls / 100
