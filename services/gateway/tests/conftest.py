@@ -288,15 +288,15 @@ def settings(
         topic_prefix=module_prefix,
         profile="dev",
         keys_dir=keys,
-        GATEWAY_DATABASE_URL=module_database.dsn("gateway"),
-        GATEWAY_PORT=free_port(),
-        GATEWAY_LOGIN_JWKS_URL="http://127.0.0.1:9/jwks.json",
-        GATEWAY_HOOK_SECRET=HOOK_SECRET,
-        GATEWAY_COMMERCE_URL="http://127.0.0.1:9",
-        GATEWAY_MAIL_URL="http://127.0.0.1:9",
-        GATEWAY_HEARTBEAT_S=0.5,
+        database_url=module_database.dsn("gateway"),
+        port=free_port(),
+        login_jwks_url="http://127.0.0.1:9/jwks.json",
+        hook_secret=HOOK_SECRET,
+        commerce_url="http://127.0.0.1:9",
+        mail_url="http://127.0.0.1:9",
+        heartbeat_s=0.5,
         # The tests of one file share customers; those about the limit bring their own.
-        GATEWAY_MESSAGES_PER_10S=10_000,
+        messages_per_10s=10_000,
     )
 
 

@@ -4,30 +4,30 @@ from decimal import Decimal
 from typing import Self
 
 from pydantic import Field, model_validator
-from pydantic_settings import SettingsConfigDict
 
-from common.settings import BusSettings
+from common.settings import BusSettings, prefixed, refuse_empty, refuse_this_machine
 
 
 class Settings(BusSettings):
     """Where approvals listens and whom it trusts; times in seconds."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = prefixed("APPROVALS_")
 
-    database_url: str = Field(validation_alias="APPROVALS_DATABASE_URL")
-    host: str = Field("127.0.0.1", validation_alias="APPROVALS_HOST")
-    port: int = Field(8083, ge=0, le=65_535, validation_alias="APPROVALS_PORT")
-    staff_jwks_url: str = Field(validation_alias="APPROVALS_STAFF_JWKS_URL")
-    staff_issuer: str = Field("https://staff.sandbox.local", validation_alias="APPROVALS_STAFF_ISSUER")
-    toolgateway_url: str = Field(validation_alias="APPROVALS_TOOLGATEWAY_URL")
-    agent_url: str = Field(validation_alias="APPROVALS_AGENT_URL")
+    database_url: str
+    host: str = "127.0.0.1"
+    port: int = Field(8083, ge=0, le=65_535)
+    staff_jwks_url: str
+    staff_issuer: str = "https://staff.sandbox.local"
+    toolgateway_url: str
+    agent_url: str
     # A person who claimed a handoff and went silent gives it back to the queue after this.
-    claim_lease_s: int = Field(1_800, ge=60, validation_alias="APPROVALS_CLAIM_LEASE_S")
+    claim_lease_s: int = Field(1_800, ge=60)
     # What an approver may decide when their token names no ceiling (CONTRACT: up to 500.00).
-    default_ceiling: Decimal = Field(Decimal("500.00"), validation_alias="APPROVALS_DEFAULT_CEILING")
+    default_ceiling: Decimal = Decimal("500.00")
 
     @model_validator(mode="after")
     def _stand_ins_end_at_development(self) -> Self:
-        if self.profile != "dev" and any("sandbox" in url for url in (self.staff_issuer, self.staff_jwks_url)):
-            raise ValueError("the sandbox is a development stand-in; it needs PROFILE=dev")
+        if self.profile != "dev":
+            refuse_empty(staff_issuer=self.staff_issuer)
+            refuse_this_machine(staff_jwks_url=self.staff_jwks_url)
         return self
