@@ -42,6 +42,7 @@ class Provider:
     customers: dict[str, dict[str, Any]] = field(default_factory=dict)
     staff: dict[str, dict[str, Any]] = field(default_factory=dict)
     staff_away: bool = False
+    staff_keys: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     refunds: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[str, tuple[str, int, dict[str, Any]]] = field(default_factory=dict)
@@ -223,6 +224,9 @@ class Provider:
         self.staff[claims["sub"]] = person
         return web.json_response(person)
 
+    async def get_staff_keys(self, _: web.Request) -> web.Response:
+        return web.json_response(self.staff_keys or {"detail": "away"}, status=200 if self.staff_keys else 503)
+
     async def get_staff(self, request: web.Request) -> web.Response:
         if self.staff_away:
             return web.json_response({"detail": "away"}, status=503)
@@ -246,6 +250,7 @@ class Provider:
                 web.patch("/commerce/customers/{customer_id}", self.patch_customer),
                 web.get("/v1/internal/staff/{staff}", self.get_staff),
                 web.get("/v1/me", self.get_me),
+                web.get("/staff-login/jwks.json", self.get_staff_keys),
             ]
         )
         return app
@@ -400,6 +405,7 @@ async def _running(
             "commerce_url": f"{store_url}/commerce",
             "payments_url": f"{store_url}/payments",
             "approvals_url": people_url,
+            "staff_jwks_url": f"{people_url}/staff-login/jwks.json",
             "payments_webhook_secret": SECRET,
             "payments_timeout_s": 0.4,
             "payments_tries": 2,
@@ -426,8 +432,7 @@ async def _running(
     server.should_exit = True
     await serving
     await built.parts.background.drain(2)
-    for caller in built.callers:
-        await caller.close()
+    await built.close()
     await pool.close()
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import jwt
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from common.consumer import Received
 from common.errors import Transient
 from common.events import ApprovalDecided
 from common.statements import BadStatement
 from toolgateway import handlers
-from toolgateway.adapters.calls import Caller
 
 KEY = "refund:4417028:L3"
 NOBODY = ("refund:9999999:L1", 1)
@@ -195,7 +195,7 @@ async def test_bb_dup_03_staff_who_press_again_read_the_first_action(gateway: An
 
 
 class StaffLogin:
-    """The staff login's keys, without its server."""
+    """Plays the staff login: its tokens, and the keys it publishes."""
 
     def __init__(self, keys: Any) -> None:
         self.pem = (keys / "stafflogin.pem").read_text()
@@ -208,9 +208,7 @@ class StaffLogin:
         }  # fmt: skip
         return jwt.encode(claims, self.pem, algorithm="EdDSA", headers={"kid": "stafflogin-1"})
 
-    async def read(self, *_: Any, **__: Any) -> Any:
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
+    def keys(self) -> dict[str, Any]:
         public = load_pem_private_key(self.pem.encode(), None).public_key()
         jwk = jwt.algorithms.OKPAlgorithm.to_jwk(public, as_dict=True)  # type: ignore[arg-type]
         return {"keys": [{**jwk, "kid": "stafflogin-1", "alg": "EdDSA", "use": "sig"}]}
@@ -219,8 +217,7 @@ class StaffLogin:
 @pytest.fixture
 def login(gateway: Any, keys: Any) -> StaffLogin:
     login = StaffLogin(keys)
-    caller: Caller = login  # type: ignore[assignment]
-    gateway.built.parts.staff_tokens._caller = caller
+    gateway.provider.staff_keys = login.keys()
     gateway.provider.staff["dana"] = {"staff": "dana", "role": "approver", "ceiling": None, "active": True}
     return login
 
@@ -291,6 +288,17 @@ async def test_a_staff_program_decides_for_somebody_who_never_opened_the_console
     row = await waiting.row(KEY)
     assert (row["status"], row["approved_by"]) == ("succeeded", "eve")
     assert waiting.provider.staff["eve"]["role"] == "approver", "an audit finds who decided in the staff table"
+
+
+async def test_while_the_logins_keys_cant_be_read_a_decision_waits(waiting: Any, login: StaffLogin) -> None:
+    waiting.provider.staff_keys = {}
+    digest = (await waiting.row(KEY))["digest"]
+    with pytest.raises(Transient):
+        await handlers.on_approvals_decided(waiting.built.parts, decided(login.token(), digest=digest))
+    waiting.provider.staff_keys = login.keys()
+    await handlers.on_approvals_decided(waiting.built.parts, decided(login.token(), digest=digest))
+    await waiting.built.parts.background.drain(5)
+    assert (await waiting.row(KEY))["status"] == "succeeded"
 
 
 async def test_a_stranger_whose_token_isnt_for_approvals_decides_nothing(waiting: Any, login: StaffLogin) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 
@@ -13,6 +12,7 @@ from common.events import ApprovalDecided
 from common.http import ServiceClient, health_routes, serve
 from common.ids import OrderIds
 from common.inbox import forget_older_than
+from common.login import LoginVerifier
 from common.outbox import Relay
 from common.producer import Producer
 from common.service import until_stopped
@@ -53,7 +53,12 @@ class Built:
     api: FastAPI
     parts: handlers.Parts
     payments: Payments
-    callers: tuple[Caller, ...]
+    clients: tuple[Caller | StaffTokens, ...]
+
+    async def close(self) -> None:
+        """Close what wiring opened."""
+        for client in self.clients:
+            await client.close()
 
 
 def _caller(system: str, url: str, timeout_s: float, per_second: float) -> Caller:
@@ -92,8 +97,7 @@ def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
     shipping = _caller("shipping", settings.commerce_url, timeout_s, settings.reads_per_s)
     provider = _caller("payments", settings.payments_url, patience.timeout_s, settings.payments_per_s)
     approvals = _caller("approvals", settings.approvals_url, 2.0, 100)
-    login = urlsplit(settings.staff_jwks_url)
-    staff_login = _caller("staff_login", f"{login.scheme}://{login.netloc}", 5.0, 10)
+    staff_login = LoginVerifier(settings.staff_jwks_url, settings.staff_issuer, "approvals.decided")
     help_center = _caller("help_center", settings.help_center_url, 5.0, 100)
 
     commerce = Commerce(orders, accounts, shipping, timeout_s=patience.timeout_s)
@@ -116,12 +120,13 @@ def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
         help_center=HelpCenter(
             help_center if settings.help_center_url else None, "", ServiceCredentials(signer, "agent.service"), clock
         ),
-        staff_tokens=StaffTokens(staff_login, login.path, settings.staff_issuer),
+        staff_tokens=StaffTokens(staff_login),
         background=Background(),
         inline_s=settings.inline_s,
     )
     api = build_api(parts, Access(verifier, clock), Hooks(pool, payments), patience)
-    return Built(api, parts, payments, (orders, accounts, shipping, provider, approvals, staff_login, help_center))
+    closing = (orders, accounts, shipping, provider, approvals, help_center, parts.staff_tokens)
+    return Built(api, parts, payments, closing)
 
 
 async def main(settings: Settings, stop: asyncio.Event) -> None:
@@ -151,8 +156,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     finally:
         await consumer.stop()
         await built.parts.background.drain(_DRAIN_S)
-        for caller in built.callers:
-            await caller.close()
+        await built.close()
         await producer.stop()
         await pool.close()
 

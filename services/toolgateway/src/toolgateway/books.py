@@ -162,8 +162,7 @@ async def main(arguments: list[str]) -> int:
                 print(__doc__, file=sys.stderr)
                 return 2
     finally:
-        for caller in built.callers:
-            await caller.close()
+        await built.close()
         await pool.close()
 
 
