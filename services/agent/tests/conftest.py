@@ -21,7 +21,7 @@ from common.clock import SystemClock
 from common.errors import OutcomeUnknown
 from common.events import CustomerMessage, WorkItem
 from common.guard import GuardVerdict
-from common.models import ModelRequest, ModelTurn, ToolCall, Usage
+from common.models import Hearer, ModelRequest, ModelTurn, ToolCall, Usage
 from common.statements import Signer, session_claims
 
 Json = dict[str, Any]
@@ -143,7 +143,9 @@ class ScriptedModels:
     requests: list[ModelRequest] = field(default_factory=list)
     pause: asyncio.Event | None = None
 
-    async def ask(self, request: ModelRequest, budget_s: float, priority: str = "live") -> ModelTurn:
+    async def ask(
+        self, request: ModelRequest, budget_s: float, priority: str = "live", hearer: Hearer | None = None
+    ) -> ModelTurn:
         self.requests.append(request)
         if self.pause is not None:
             await self.pause.wait()

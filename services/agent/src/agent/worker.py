@@ -125,9 +125,11 @@ class Worker:
 
     async def _leave_to_person(self, run: ClaimedRun) -> None:
         def silent(owner_version: int) -> list[ReplyEvent]:
-            first = run.state.run_for(run.message_id).next_seq
+            progress = run.state.run_for(run.message_id)
             address = Address.of(run.work.message, owner_version)
-            return by_person(address) if first == 2 else [address.done(first, "human", "", handoff=True)]
+            if progress.next_seq == 2:
+                return by_person(address)
+            return [address.done(progress.next_seq, "human", " ".join(progress.said), handoff=True)]
 
         with contextlib.suppress(LostClaim):
             await self.runs.finish_silently(run, silent, self.clock.now())

@@ -353,7 +353,7 @@ async def test_a_crash_at_any_step_pays_once_replies_once_and_repeats_no_saved_m
     script = {0: calls(READ), 1: calls(REFUND), 2: says(TRUE_WORDS)}
     saved: list[int] = []
 
-    async def ask(request: Any, _budget_s: float, _priority: str = "live") -> ModelTurn:
+    async def ask(request: Any, _budget_s: float, _priority: str = "live", _hearer: Any = None) -> ModelTurn:
         rounds_done = sum(1 for m in request.messages if m["role"] == "assistant")
         saved.append(rounds_done)
         return script[rounds_done]

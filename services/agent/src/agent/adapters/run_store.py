@@ -215,7 +215,11 @@ class RunStore:
         await crash_point("run.after_finish")
 
     async def finish_silently(self, run: ClaimedRun, make_events: Any, now: datetime) -> None:
-        """End a run whose conversation a person owns: ``make_events(owner_version)`` gives the empty ending."""
+        """End a run whose conversation a person owns: ``make_events(owner_version)`` gives an ending without new words.
+
+        What had been said before the person came stays said, and stands in the transcript.
+        """
+        said = " ".join(run.state.run_for(run.message_id).said)
 
         async def work(conn: db.Connection) -> None:
             ended = await conn.fetchval(_FINISH_RUN, run.message_id, run.version, "with_person", None)
@@ -224,6 +228,8 @@ class RunStore:
             version = await conn.fetchval(
                 "select owner_version from conversations where id = $1 for update", run.conversation_id
             )
+            if said:
+                await save_words(conn, run.conversation_id, run.message_id, "agent", said)
             await enqueue_replies(conn, make_events(version), now)
             await conn.execute(_WAKE_NEXT, run.conversation_id)
 

@@ -1,5 +1,6 @@
 """The events of one message's reply, numbered from 1 and addressed to where the customer is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,20 +74,23 @@ class Address:
         self,
         first_seq: int,
         route: Route,
-        sentences: list[str],
+        sentences: Sequence[str],
         *,
         handoff_reason: str | None = None,
         citations: list[Json] | None = None,
+        said: Sequence[str] = (),
     ) -> list[ReplyEvent]:
-        """One token a sentence, then done; a token ends in the blank that joins it to the next."""
-        pieces = [*(f"{sentence} " for sentence in sentences[:-1]), *sentences[-1:]]
-        events = [self.token(first_seq + n, piece) for n, piece in enumerate(pieces)]
+        """One token a sentence, then done, whose reply begins with what was ``said`` before."""
+        reply = " ".join([*said, *sentences])
         return [
-            *events,
-            self.done(
-                first_seq + len(pieces), route, "".join(pieces), handoff_reason=handoff_reason, citations=citations
-            ),
+            *self.tokens(first_seq, sentences, said),
+            self.done(first_seq + len(sentences), route, reply, handoff_reason=handoff_reason, citations=citations),
         ]
+
+    def tokens(self, first_seq: int, sentences: Sequence[str], said: Sequence[str] = ()) -> list[ReplyEvent]:
+        """One token a sentence; each but the reply's first begins with the blank that joins it to the one before."""
+        joined = [f" {sentence}" if n or said else sentence for n, sentence in enumerate(sentences)]
+        return [self.token(first_seq + n, piece) for n, piece in enumerate(joined)]
 
     def _event(self, seq: int, event: Any, data: Json) -> ReplyEvent:
         return ReplyEvent(

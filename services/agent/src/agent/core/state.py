@@ -15,13 +15,19 @@ def worse_guard(one: GuardName, other: GuardName) -> GuardName:
 
 
 class SavedTurn(BaseModel):
-    """One finished model turn as saved: ``calls`` are ``{"id","name","input"}``, ids already made unique."""
+    """One finished model turn as saved: ``calls`` are ``{"id","name","input"}``, ids already made unique.
+
+    ``text`` is all of it; ``unsaid`` what of it was still held back when the turn ended, None for the whole.
+    ``continued`` says that its writer went on where another one broke off.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
     text: str
     calls: list[Json] = []
     stop_reason: str
+    unsaid: str | None = None
+    continued: bool = False
 
 
 class RunProgress(BaseModel):
@@ -47,6 +53,10 @@ class RunProgress(BaseModel):
     tool_successes: int = 0
     mended: bool = False
     next_seq: int = 2
+    # Sentences the customer has already got of this message's reply, in order, and how many of them belong to turns
+    # that stand in ``rounds``; the others are of a turn that is being written, or was when its writer died.
+    said: list[str] = []
+    said_in_rounds: int = 0
     shown_actions: list[str] = []
     citations: list[Json] = []
     # hand_to_person was called, and why.

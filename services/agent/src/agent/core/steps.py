@@ -33,7 +33,7 @@ class CloseRound:
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """The model has finished: check its words and send them."""
+    """The model has finished: check those of its words that haven't left yet and send them."""
 
     text: str
 
@@ -64,7 +64,7 @@ def next_step(run: RunProgress, limits: Limits) -> Step:  # noqa: PLR0911 - one 
             return RunTool(position)
     if run.turn.calls:
         return CloseRound()
-    return Speak(run.turn.text)
+    return Speak(run.turn.text if run.turn.unsaid is None else run.turn.unsaid)
 
 
 def tools_may_run(run: RunProgress) -> bool:

@@ -29,7 +29,7 @@ async def hand_over(
     before: tuple[str, ...] = (),
     prompt_version: str | None = None,
 ) -> None:
-    """Open the handoff and end the run; ``before`` are sentences already checked that stand before the notice."""
+    """Open the handoff and end the run; ``before`` are checked sentences that stand before the notice."""
     now = clock.now()
     work, state = run.work, run.state
     progress = state.run_for(run.message_id)
@@ -52,11 +52,12 @@ async def hand_over(
         language=work.language,
     )
     sentences = [*before, say(work.language, "handoff_sensitive" if why.reason == "sensitive" else notice)]
+    whole = " ".join([*progress.said, *sentences])
 
     def ending(owner_version: int) -> Ending:
         address = Address.of(work.message, owner_version)
-        events = address.spoken(progress.next_seq, route, sentences, handoff_reason=why.reason)
-        return Ending("handoff", events, " ".join(sentences), prompt_version=prompt_version, state=state)
+        events = address.spoken(progress.next_seq, route, sentences, handoff_reason=why.reason, said=progress.said)
+        return Ending("handoff", events, whole, prompt_version=prompt_version, state=state)
 
     await runs.finish_with_handoff(run, draft, ending, now)
     _HANDOFFS.labels(why.reason).inc()

@@ -1,6 +1,7 @@
 """Plays one claimed run of the agent route: look at the checkpoint, take one step, save, again until it has ended."""
 
 from datetime import datetime
+from functools import partial
 from typing import assert_never
 
 from agent.adapters.run_store import ClaimedRun, Ending
@@ -12,7 +13,7 @@ from agent.core.handoff import HandOver, decide_handoff
 from agent.core.prompt import context_note, conversation_messages, mend_request
 from agent.core.replies import Address
 from agent.core.situation import situation_of
-from agent.core.state import RunProgress, SavedTurn
+from agent.core.state import RunProgress
 from agent.core.steps import AskModel, CheckInput, CloseRound, GiveUp, RunTool, Speak, Step, next_step
 from agent.core.toolcalls import (
     WRITES,
@@ -26,8 +27,9 @@ from agent.core.toolcalls import (
 from agent.core.wording import Phrase
 from agent.loop.catalogue import Bundle
 from agent.loop.handing_over import hand_over
+from agent.loop.live import LiveReply
 from agent.loop.parts import Parts
-from agent.loop.speaking import deeds_of, judge_words, refresh_rows, safe_words
+from agent.loop.speaking import deeds_of, judge_early, judge_words, refresh_rows, safe_words
 from agent.loop.tools import book_refusal, judge_next, run_call
 from common.events import ReplyEvent
 from common.models import BudgetSpent, ModelRequest, ModelsDown
@@ -106,8 +108,10 @@ class Play:
             subject=self.run.conversation_id,
         )
         priority = "email" if self.run.work.message.channel == "email" else "live"
+        live = LiveReply(self.parts.runs, self.run, self.parts.clock, partial(judge_early, self.parts, self.run))
         try:
-            turn = await self.parts.models.ask(request, left_s, priority)  # type: ignore[arg-type]
+            async with live:
+                turn = await self.parts.models.ask(request, left_s, priority, live)  # type: ignore[arg-type]
         except BudgetSpent as error:
             await self._hand_over(HandOver("budget", error.reason), notice="handoff_no_model")
             return
@@ -121,9 +125,9 @@ class Play:
         if self.memory.tokens > self.parts.limits.tokens_per_conversation:
             self.progress.limit_hit = f"{self.memory.tokens} tokens in this conversation"
         calls = save_calls(turn, self.progress)
-        broken = turn.stop_reason not in ("tool_use", "end_turn", "stop_sequence") or not (calls or turn.text.strip())
+        saved = live.saved(turn, calls)
+        broken = turn.stop_reason not in ("tool_use", "end_turn", "stop_sequence") or not (calls or saved.text.strip())
         self.progress.broken_turns += broken
-        saved = SavedTurn(text=turn.text, calls=calls, stop_reason=turn.stop_reason)
         # An empty turn is asked again; a cut-off text without calls is not an answer either.
         self.progress.turn = None if broken and not calls else saved
         await self._save()
@@ -153,19 +157,21 @@ class Play:
         assert progress.turn is not None
         progress.rounds.append(assistant_message(progress.turn.text, progress.turn.calls))
         progress.rounds.append(results_message(progress.turn.calls, progress.results))
-        progress.turn, progress.results = None, {}
+        progress.turn, progress.results, progress.said_in_rounds = None, {}, len(progress.said)
 
     async def _speak(self, text: str) -> None:
-        judged = await judge_words(self.parts, self.run, text)
+        progress = self.progress
+        assert progress.turn is not None
+        judged = await judge_words(self.parts, self.run, text, continued=progress.turn.continued)
         if not judged.false:
             await self._finish(judged.sentences, "answered")
-        elif not self.progress.mended and self.progress.model_calls < self.parts.limits.model_calls_per_message:
-            self.progress.mended = True
-            self.progress.rounds += [assistant_message(text, []), mend_request(judged.false)]
-            self.progress.turn = None
+        elif not progress.mended and progress.model_calls < self.parts.limits.model_calls_per_message:
+            progress.mended = True
+            progress.rounds += [assistant_message(progress.turn.text, []), mend_request(judged.false, progress.said)]
+            progress.turn, progress.said_in_rounds = None, len(progress.said)
             await self._save()
         else:
-            await self._finish(safe_words(self.memory, self.run.work.language), "templated")
+            await self._finish(safe_words(progress, self.memory, self.run.work.language), "templated")
 
     async def _read_back(self, call: Run) -> None:
         self.memory.held_call = {"name": call.name, "args": call.args, "for": "yes"}
@@ -177,12 +183,13 @@ class Play:
         progress, now = self.progress, self.parts.clock.now()
         close_turn(self.run.work, self.memory, progress, elapsed_s=self._elapsed_s(now))
         address = Address.of(self.run.work.message, self.run.owner_version)
-        cited = [c for c in progress.citations if any(f"[{c['article_id']}]" in s for s in sentences)]
-        events = address.spoken(progress.next_seq, "agent", sentences, citations=cited)
+        reply = " ".join([*progress.said, *sentences])
+        cited = [c for c in progress.citations if f"[{c['article_id']}]" in reply]
+        events = address.spoken(progress.next_seq, "agent", sentences, citations=cited, said=progress.said)
         ending = Ending(
             outcome,
             events,
-            " ".join(sentences),
+            reply,
             prompt_version=self.bundle.version,
             waiting_approval=waits_for_approval(self.memory),
             state=self.run.state,

@@ -1,14 +1,17 @@
 """Lets a finished text out only as far as ledger and facts bear it out; money words come after the result (R17)."""
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from prometheus_client import Counter
 
 from agent.adapters.run_store import ClaimedRun
-from agent.core.claims import check_reply, split_sentences, templated_truth
+from agent.core.claims import Claim, check_reply, split_sentences, templated_truth
 from agent.core.claims.wordings import OFFER
 from agent.core.facts import facts_of, merge_ledger
+from agent.core.live_words import check_after, is_told, may_leave_early, without_repeats
 from agent.core.state import Memory, RunProgress
+from agent.loop.live import Passed
 from agent.loop.parts import Parts
 from common.errors import OutcomeUnknown, Transient
 from common.events.model import Language
@@ -25,16 +28,39 @@ class Judged:
     false: list[str]
 
 
-async def judge_words(parts: Parts, run: ClaimedRun, text: str) -> Judged:
-    """Hold a whole reply against the facts as they are now."""
-    memory = run.state.memory
+async def judge_words(parts: Parts, run: ClaimedRun, text: str, *, continued: bool = False) -> Judged:
+    """Hold what is left of a reply, after what was said of it before, against the facts as they are now."""
+    memory, said = run.state.memory, run.state.run_for(run.message_id).said
     await refresh_rows(parts, run.conversation_id, memory)
-    checked = check_reply(text, run.work.language, facts_of(memory))
-    false = [s.sentence for s in checked.sentences if not s.holds]
-    if not false and (await parts.guard.check(text, "reply")).verdict == "flagged":
-        false = split_sentences(text)
-    _BLOCKED.labels(run.work.language).inc(len(false))
-    return Judged(split_sentences(text), false)
+    language, facts, sentences = run.work.language, facts_of(memory), split_sentences(text)
+    # A text that can't be judged beside what was said is judged on its own.
+    told, checks = check_after(said, sentences, language, facts) or ((), check_reply(text, language, facts).sentences)
+    false = [c.sentence for c in checks if not c.holds]
+    if not false and (await parts.guard.check(" ".join([*said, *sentences]), "reply")).verdict == "flagged":
+        false = sentences
+    _BLOCKED.labels(language).inc(len(false))
+    claims = [claim for check in told for claim in check.claims]
+    return Judged(without_repeats(checks, said, claims, continued=continued), false)
+
+
+async def judge_early(parts: Parts, run: ClaimedRun, sentences: list[str], continued: bool) -> Passed:  # noqa: FBT001 - a Judge
+    """Hold the next sentences of a turn that is still being written against the facts; the first that may not leave
+    keeps the rest.
+    """
+    progress, memory = run.state.run_for(run.message_id), run.state.memory
+    await refresh_rows(parts, run.conversation_id, memory)
+    language, facts, deed_done = run.work.language, facts_of(memory), bool(progress.moved_keys)
+    judged = check_after(progress.said, sentences, language, facts)
+    if judged is None:
+        return Passed([], 0, stop=True)
+    told, checks = judged
+    passed = list(takewhile(lambda c: may_leave_early(c, language, facts, deed_done=deed_done), checks))
+    reply = " ".join([*progress.said, *(c.sentence for c in passed)])
+    if passed and (await parts.guard.check(reply, "reply")).verdict == "flagged":
+        return Passed([], 0, stop=True)
+    claims = [claim for check in told for claim in check.claims]
+    fresh = without_repeats(passed, progress.said, claims, continued=continued)
+    return Passed(fresh, len(passed), stop=len(passed) < len(sentences))
 
 
 async def refresh_rows(parts: Parts, conversation_id: str, memory: Memory) -> None:
@@ -48,14 +74,22 @@ async def refresh_rows(parts: Parts, conversation_id: str, memory: Memory) -> No
 
 
 def deeds_of(run: RunProgress, memory: Memory, language: Language) -> list[str]:
-    """Return what was done in this very message, one sentence a row, without any offer."""
+    """Return what was done in this very message and not yet told, one sentence a row, without any offer."""
     rows = {key: memory.actions[key] for key in run.moved_keys if key in memory.actions}
     if not rows:
         return []
-    said = split_sentences(templated_truth(language, facts_of(memory.model_copy(update={"actions": rows}))))
-    return [sentence for sentence in said if sentence != OFFER[language]]
+    words = split_sentences(templated_truth(language, facts_of(memory.model_copy(update={"actions": rows}))))
+    return [s for s in _untold(words, run.said, memory, language) if s != OFFER[language]]
 
 
-def safe_words(memory: Memory, language: Language) -> list[str]:
-    """Return what the ledger itself would say."""
-    return split_sentences(templated_truth(language, facts_of(memory)))
+def safe_words(run: RunProgress, memory: Memory, language: Language) -> list[str]:
+    """Return what the ledger itself would say beyond what was said already."""
+    return _untold(split_sentences(templated_truth(language, facts_of(memory))), run.said, memory, language)
+
+
+def _untold(words: list[str], said: list[str], memory: Memory, language: Language) -> list[str]:
+    judged = check_after(said, words, language, facts_of(memory)) if said else None
+    if judged is None:
+        return words
+    told: list[Claim] = [claim for check in judged[0] for claim in check.claims]
+    return [c.sentence for c in judged[1] if not c.claims or not all(is_told(claim, told) for claim in c.claims)]

@@ -1,0 +1,117 @@
+"""Which sentences of a turn that is still being written may leave at once, and which of them were said already.
+
+A turn may still end in a tool call, and words that stand before a result are held back (R17). So an early sentence must
+be true now and stay true whatever the turn goes on to do: no promise, no denial, no talk of a deed before one was done.
+"""
+
+# ruff: noqa: E501 - a pattern is read as one line
+
+import re
+from collections.abc import Sequence
+
+from agent.core.claims import Claim, Facts, SentenceCheck, check_reply
+from agent.core.claims.facts import ROW_KINDS
+from agent.core.claims.languages import LEXICONS, read_as
+from agent.core.claims.text import prepare
+from agent.core.claims.topics import find_topics
+from agent.core.keywords import folded
+from agent.core.state import RunProgress
+
+# What a model writes when nothing of a reply that broke off is missing; never shown to a customer.
+NOTHING_MORE = "[nothing more]"
+# "I'll look", "let me see": the reply check lets them pass at the end of a turn; before a tool call they are promises.
+_PROMISES = {
+    "en": r"\b(?:i|we)(?: will| shall|'ll| am| are|'m|'re)\b(?! (?:very |so |really |truly )?(?:sorry|glad|happy|afraid|an?)\b)"
+    r"|\blet(?: me| us|'s)\b|\b(?:one|a|just a) (?:moment|second|minute)\b|\bhold on\b",
+    "es": r"\b(?:voy|vamos) a\b|\w(?:are|ere|ire|dre|aremos|eremos|iremos|dremos)\b|\b(?:permit|dej)\w+me\b"
+    r"|\b(?:estoy|estamos) \w+ndo\b|\bun (?:momento|segundo|minuto)\b|\bahora mismo\b|\benseguida\b",
+    "fr": r"\bje (?:vais|m'en)\b|\b(?:nous allons|on va)\b|\b(?:je|j'|nous) ?\w*r(?:ai|ons)\b|\blaissez-moi\b"
+    r"|\bje m'occupe\b|\bun (?:instant|moment)\b|\btout de suite\b",
+    "de": r"\b(?:ich|wir) (?:werde|werden)\b|\b(?:werde|werden) (?:ich|wir)\b|\blassen sie mich\b|\b(?:einen|ein) (?:moment|augenblick)\b"
+    r"|\b(?:ich|wir)\b.*\b(?:gleich|sofort|jetzt|umgehend|mal)\b|\b(?:gleich|sofort|jetzt|umgehend)\b.*\b(?:ich|wir)\b",
+}
+_PROMISE = re.compile("|".join(_PROMISES.values()))
+
+
+def check_after(
+    said: Sequence[str], sentences: Sequence[str], language: str, facts: Facts
+) -> tuple[tuple[SentenceCheck, ...], tuple[SentenceCheck, ...]] | None:
+    """Return the checks of what was said and of the sentences that follow it, judged as one reply.
+
+    None when the reply doesn't fall into just these sentences; then nothing of it can be judged one by one.
+    """
+    checks = check_reply("\n".join([*said, *sentences]), language, facts).sentences
+    if [c.sentence for c in checks] != [*said, *sentences]:
+        return None
+    return checks[: len(said)], checks[len(said) :]
+
+
+def may_leave_early(check: SentenceCheck, language: str, facts: Facts, *, deed_done: bool) -> bool:
+    """Say whether a sentence may leave before its turn has ended; ``deed_done``: this message has moved a row."""
+    if not check.holds or _PROMISE.search(folded(check.sentence)):
+        return False
+    if check.claims:
+        return all(_stays_true(claim, facts, deed_done=deed_done) for claim in check.claims)
+    return deed_done or not _speaks_of_deeds(check.sentence, language)
+
+
+def without_repeats(
+    checks: Sequence[SentenceCheck], said: Sequence[str], told: Sequence[Claim], *, continued: bool
+) -> list[str]:
+    """Return the sentences that are new to the customer; ``continued``: their writer was asked to go on.
+
+    Such a writer may tell in other words what the one before it told; then the claim, not the wording, is the repeat.
+    """
+    known = {_plain(sentence) for sentence in said}
+    fresh: list[str] = []
+    for check in checks:
+        again = continued and bool(check.claims) and all(is_told(claim, told) for claim in check.claims)
+        if _plain(check.sentence) not in known and not again:
+            fresh.append(check.sentence)
+            known.add(_plain(check.sentence))
+    return fresh
+
+
+def is_told(claim: Claim, told: Sequence[Claim]) -> bool:
+    """Say whether an earlier claim already said all that this one says."""
+    return any((old.kind, old.state) == (claim.kind, claim.state) and _covers(old, claim) for old in told)
+
+
+def unfinished(run: RunProgress) -> list[str]:
+    """Return what the customer has read of the turn that is being written, or was when its writer died."""
+    return run.said[run.said_in_rounds :]
+
+
+def without_marker(text: str) -> str:
+    """Return the text without the word that says there is no more of it."""
+    return text.replace(NOTHING_MORE, "").strip()
+
+
+def _stays_true(claim: Claim, facts: Facts, *, deed_done: bool) -> bool:
+    if claim.state == "negated":
+        return False
+    if claim.kind == "order_status":
+        # What isn't shipped yet may be cancelled by the very next call.
+        return all(order.status != "processing" for order in facts.orders)
+    if claim.kind in ROW_KINDS:
+        return claim.state != "future" or deed_done
+    return deed_done
+
+
+def _speaks_of_deeds(sentence: str, language: str) -> bool:
+    spoken = read_as(sentence, language)
+    if spoken is None:
+        return True
+    prepared = prepare(sentence, LEXICONS[spoken])
+    named = re.search(r"(?:amtx|refx)\d", prepared.values.masked)
+    return bool(named) or any(find_topics(clause, LEXICONS[spoken]) for clause in prepared.clauses)
+
+
+def _covers(old: Claim, new: Claim) -> bool:
+    # A reference alone makes no news of a deed.
+    fields = ("amount", "currency", "order_id", "line_id", "date")
+    return all(getattr(new, f) is None or getattr(new, f) == getattr(old, f) for f in fields)
+
+
+def _plain(sentence: str) -> str:
+    return " ".join(re.findall(r"\w+", sentence.casefold()))
