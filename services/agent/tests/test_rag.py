@@ -1,5 +1,6 @@
 """Policy answers over a real run store and the real help center: grounded and cited, or plain search results."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -96,6 +97,88 @@ async def test_under_overload_policy_questions_are_answered_without_the_model(an
     bench, done = await answer(received_at=datetime.now(UTC) - timedelta(seconds=30))
     assert bench.models.requests == []
     assert "https://" in done["reply"]
+
+
+class Writing:
+    """A model that writes each answer piece by piece and waits where it is told to; only its last try counts."""
+
+    def __init__(self, *tries: list[Any]) -> None:
+        self.tries, self.requests = list(tries), list[Any]()
+
+    async def ask(self, request: Any, _budget_s: float, _priority: str, hearer: Any) -> ModelTurn:
+        while True:
+            self.requests.append(await hearer.begin(request))
+            text = ""
+            for step in self.tries.pop(0):
+                if step is None:
+                    break
+                if callable(step):
+                    await step()
+                else:
+                    text += step
+                    hearer.hear(step)
+            else:
+                return says(text)
+
+
+@pytest.fixture
+def write(make_bench: Any, make_work: Any) -> Any:
+    async def run(*tries: list[Any]) -> tuple[Any, list[str], dict[str, Any]]:
+        bench, models = make_bench(), Writing(*tries)
+
+        async def tokens() -> list[str]:
+            return [e["data"]["text"] for e in await bench.events() if e["event"] == "token"]
+
+        async def first_is_out() -> None:
+            async with asyncio.timeout(20):
+                while not await tokens():  # noqa: ASYNC110 - the outbox has no event to wait for
+                    await asyncio.sleep(0.01)
+
+        models.tries = [[first_is_out if step is ... else step for step in one] for one in tries]
+        any_models: Any = models
+        answers = PolicyAnswers(
+            pool=bench.pool,
+            runs=bench.parts.runs,
+            index=index(),
+            models=any_models,
+            tokens=bench.parts.tokens,
+            guard=bench.guard,
+            is_grounded=lambda text, passages, asked: check_grounding(text, passages, asked).ok,
+            clock=SystemClock(),
+            small_model="fake-small",
+        )
+        await bench.arrive(make_work(QUESTION, route="rag", intent="policy_question"))
+        await answers.play(await bench.claim(routes=("rag",)))
+        done = await bench.done()
+        assert "".join(await tokens()) == done["reply"]
+        return models, await tokens(), done
+
+    return run
+
+
+async def test_a_cited_and_grounded_sentence_leaves_while_the_next_is_being_written(write: Any) -> None:
+    _, tokens, done = await write([f"{GOOD} ", "Write ", ..., "to us."])
+    assert tokens == [GOOD, " Write to us."]
+    assert [c["article_id"] for c in done["citations"]] == ["returns-en"]
+
+
+async def test_a_sentence_waits_for_the_citation_that_follows_it(write: Any) -> None:
+    _, tokens, _ = await write(["You can return most items. ", f"{GOOD} ", "Write ", ..., "to us."])
+    assert tokens == ["You can return most items.", f" {GOOD}", " Write to us."]
+
+
+async def test_a_figure_that_no_passage_holds_turns_the_rest_into_search_results(write: Any) -> None:
+    _, tokens, done = await write([f"{GOOD} ", "It costs 77 dollars [returns-en]. ", ..., "Bye."])
+    assert tokens[0] == GOOD
+    assert "77" not in done["reply"]
+    assert "https://" in done["reply"]
+    assert "returns-en" in [c["article_id"] for c in done["citations"]]
+
+
+async def test_an_answer_that_breaks_off_is_gone_on_with(write: Any) -> None:
+    models, tokens, _ = await write([f"{GOOD} ", "Write ", ..., None], [f"{GOOD} Write to us."])
+    assert tokens == [GOOD, " Write to us."]
+    assert models.requests[1].messages[-2]["content"][0]["text"] == GOOD
 
 
 async def test_a_visitor_gets_policy_answers(answer: Any) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.adapters.search_index import SearchIndex
@@ -10,6 +11,7 @@ from agent.core.claims import split_sentences
 from agent.core.endings import close_turn
 from agent.core.facts import facts_of
 from agent.core.handoff import decide_handoff
+from agent.core.live_words import new_sentences
 from agent.core.policy_answers import (
     NOT_COVERED,
     POLICY_SYSTEM,
@@ -27,8 +29,10 @@ from agent.core.prompt import bundle_version
 from agent.core.replies import Address
 from agent.core.retrieval.passages import Passage, Retrieval
 from agent.core.situation import situation_of
-from agent.core.state import SavedTurn
+from agent.core.state import RunProgress, SavedTurn
+from agent.core.wording import say
 from agent.loop.handing_over import hand_over
+from agent.loop.live import LiveReply, Passed
 from common import db
 from common.clock import Clock
 from common.guard import Guard
@@ -84,58 +88,86 @@ class PolicyAnswers:
         progress.moved_rows += answer.outcome == "answered"
         close_turn(work, state.memory, progress, elapsed_s=elapsed_s)
         events = Address.of(work.message, run.owner_version).spoken(
-            progress.next_seq, "rag", answer.sentences, citations=answer.citations
+            progress.next_seq, "rag", answer.sentences, citations=answer.citations, said=progress.said
         )
-        said = " ".join(answer.sentences)
+        said = " ".join([*progress.said, *answer.sentences])
         version = bundle_version(POLICY_SYSTEM, (), (self.small_model,))
         await self.runs.finish(run, Ending(answer.outcome, events, said, version, state=state), now)
 
     async def _answer(self, run: ClaimedRun, found: Retrieval, *, shed: bool) -> Answer:
-        language = run.work.language
+        language, progress = run.work.language, run.state.run_for(run.message_id)
         if not found.answerable:
             return Answer(not_covered(language), [], "not_covered")
-        results = Answer(search_results(language, found.passages), listed(found.passages), "search_results")
         if shed:
-            return results
+            return _results(run, found.passages)
         try:
-            text = await self._model_text(run, found.passages)
+            turn = progress.turn or await self._model_turn(run, progress, found.passages)
         except ModelsDown as error:
             _log.warning("no model for a policy answer", error=error.reason)
-            return results
-        if NOT_COVERED in text:
-            return Answer(not_covered(language), [], "not_covered")
-        cited = citations(text, found.passages)
-        grounded = bool(cited) and self.is_grounded(text, found.passages, run.work.message.text)
-        if not grounded or not await self._holds(run, text):
-            return results
-        return Answer(split_sentences(text), cited, "answered")
+            return _results(run, found.passages)
+        text = turn.text.strip()
+        if turn.stop_reason != "end_turn" or not text or NOT_COVERED in text:
+            # What was said of it before it broke off was true, and can't be called an answer that wasn't found.
+            said = " ".join(progress.said)
+            words = [say(language, "offer_person")] if said else not_covered(language)
+            return Answer(words, citations(said, found.passages), "not_covered")
+        if not self._is_grounded(run, text, found.passages) or not await self._holds(run, text):
+            return _results(run, found.passages)
+        unsaid = split_sentences(text if turn.unsaid is None else turn.unsaid)
+        return Answer(new_sentences(unsaid, progress.said), citations(text, found.passages), "answered")
 
-    async def _model_text(self, run: ClaimedRun, passages: Sequence[Passage]) -> str:
+    async def _model_turn(self, run: ClaimedRun, progress: RunProgress, passages: Sequence[Passage]) -> SavedTurn:
         """Return the model's whole answer, saved before it is used so that a successor doesn't ask again."""
-        progress = run.state.run_for(run.message_id)
-        if progress.turn is None:
-            request = ModelRequest(
-                system=POLICY_SYSTEM,
-                context=answer_context(run.work.language),
-                messages=(question_message(run.work.message.text, passages),),
-                size="small",
-                max_tokens=400,
-                subject=run.conversation_id,
-            )
-            email = run.work.message.channel == "email"
-            turn = await self.models.ask(request, _MODEL_BUDGET_S, "email" if email else "live")
-            memory = run.state.memory
-            memory.tokens = await self.tokens.add(
-                run.conversation_id, turn.usage.total, memory.tokens + turn.usage.total
-            )
-            progress.model_calls += 1
-            progress.turn = SavedTurn(text=turn.text, stop_reason=turn.stop_reason)
-            await self.runs.checkpoint(run)
-        whole = progress.turn.stop_reason == "end_turn"
-        return progress.turn.text.strip() if whole and progress.turn.text.strip() else NOT_COVERED
+        request = ModelRequest(
+            system=POLICY_SYSTEM,
+            context=answer_context(run.work.language),
+            messages=(question_message(run.work.message.text, passages),),
+            size="small",
+            max_tokens=400,
+            subject=run.conversation_id,
+        )
+        email = run.work.message.channel == "email"
+        live = LiveReply(self.runs, run, self.clock, partial(self._judge_early, run, passages))
+        async with live:
+            turn = await self.models.ask(request, _MODEL_BUDGET_S, "email" if email else "live", live)
+        memory = run.state.memory
+        memory.tokens = await self.tokens.add(run.conversation_id, turn.usage.total, memory.tokens + turn.usage.total)
+        progress.model_calls += 1
+        progress.turn = live.saved(turn, [])
+        await self.runs.checkpoint(run)
+        return progress.turn
+
+    async def _judge_early(
+        self,
+        run: ClaimedRun,
+        passages: Sequence[Passage],
+        sentences: list[str],
+        _continued: bool,  # noqa: FBT001 - a Judge
+    ) -> Passed:
+        """Let out the sentences up to which the answer, cut off right there, would be cited and grounded."""
+        said = run.state.run_for(run.message_id).said
+        for count in range(len(sentences), 0, -1):
+            text = " ".join([*said, *sentences[:count]])
+            if NOT_COVERED not in text and self._is_grounded(run, text, passages):
+                if not await self._holds(run, text):
+                    return Passed([], 0, stop=True)
+                return Passed(new_sentences(sentences[:count], said), count, stop=False)
+        # The citation may still come.
+        return Passed([], 0, stop=False)
+
+    def _is_grounded(self, run: ClaimedRun, text: str, passages: Sequence[Passage]) -> bool:
+        return bool(citations(text, passages)) and self.is_grounded(text, passages, run.work.message.text)
 
     async def _holds(self, run: ClaimedRun, text: str) -> bool:
         """A policy answer claims no deed; if it does, it is held to the ledger like any other reply."""
         if false_deeds(without_citations(text), run.work.language, facts_of(run.state.memory)):
             return False
         return (await self.guard.check(text, "reply")).verdict != "flagged"
+
+
+def _results(run: ClaimedRun, passages: Sequence[Passage]) -> Answer:
+    """The plain search results; they may follow sentences that an answer had already brought out."""
+    said = " ".join(run.state.run_for(run.message_id).said)
+    shown = listed(passages)
+    cited = [c for c in citations(said, passages) if c not in shown]
+    return Answer(search_results(run.work.language, passages), [*cited, *shown], "search_results")

@@ -62,14 +62,15 @@ def without_repeats(
 
     Such a writer may tell in other words what the one before it told; then the claim, not the wording, is the repeat.
     """
+    again = [continued and bool(c.claims) and all(is_told(claim, told) for claim in c.claims) for c in checks]
+    return new_sentences([c.sentence for c, repeats in zip(checks, again, strict=True) if not repeats], said)
+
+
+def new_sentences(sentences: Sequence[str], said: Sequence[str]) -> list[str]:
+    """Return the sentences whose words weren't said before, each once."""
     known = {_plain(sentence) for sentence in said}
-    fresh: list[str] = []
-    for check in checks:
-        again = continued and bool(check.claims) and all(is_told(claim, told) for claim in check.claims)
-        if _plain(check.sentence) not in known and not again:
-            fresh.append(check.sentence)
-            known.add(_plain(check.sentence))
-    return fresh
+    fresh = {_plain(sentence): sentence for sentence in reversed(sentences)}
+    return [s for s in sentences if _plain(s) not in known and fresh.pop(_plain(s), None) is not None]
 
 
 def is_told(claim: Claim, told: Sequence[Claim]) -> bool:
