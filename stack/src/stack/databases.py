@@ -1,4 +1,4 @@
-"""Fresh databases for tests: one migrated template a session, a quick copy of it for whoever asks."""
+"""Fresh databases for tests: one migrated template a session, for whoever asks a copy of it or one emptied again."""
 
 import itertools
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import asyncpg
 
 from common.migrate import LOGIN_ROLES, Roles, migrate_all
 from stack.readiness import run_async
+from stack.wiping import Wiper
 
 
 def dsn_for(admin_dsn: str, *, database: str | None = None, user: str | None = None, password: str = "") -> str:
@@ -48,6 +49,11 @@ class TestDatabases:
     admin_dsn: str
     prefix: str
     _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _wiper: Wiper | None = None
+    # How often the template had to be copied.
+    copies: int = 0
+    # Names of databases that are as the template is, and that nobody is connected to.
+    _ready: list[str] = field(default_factory=list)
 
     @property
     def roles(self) -> Roles:
@@ -62,25 +68,73 @@ class TestDatabases:
         self._execute(f"create database {self.template}")
         try:
             run_async(lambda: migrate_all(dsn_for(self.admin_dsn, database=self.template), self.roles))
+            self._wiper = run_async(self._learn)
         except BaseException:
             self.remove()
             raise
 
     @contextmanager
     def fresh(self) -> Iterator[TestDatabase]:
-        name = f"{self.prefix}_{next(self._numbers)}"
-        self._execute(f"create database {name} template {self.template}")
+        """Yields a database that holds what the template holds, under a name that nobody knew before."""
+        if self._ready:
+            name = self._ready.pop()
+        else:
+            name = self._new_name()
+            self.copies += 1
+            self._execute(f"create database {name} template {self.template}")
         try:
             yield TestDatabase(name, self.admin_dsn, self.roles)
         finally:
-            # Forced: a pool that a failed test left open must not fail the next one.
-            self._execute(f"drop database {name} with (force)")
+            run_async(lambda: self._take_back(name))
+
+    async def _take_back(self, name: str) -> None:
+        """Empties the database for the next one, or drops it."""
+        admin = await asyncpg.connect(self.admin_dsn)
+        try:
+            if not await self._wiped(admin, name, renamed := self._new_name()):
+                # Forced: a pool that a failed test left open must not fail the next one.
+                await admin.execute(f"drop database if exists {name} with (force)")
+                await admin.execute(f"drop database if exists {renamed} with (force)")
+        finally:
+            await admin.close()
+
+    async def _wiped(self, admin: asyncpg.Connection, name: str, renamed: str) -> bool:
+        """Whether the database stands ready under its new name, which a process left over from a test doesn't know."""
+        await admin.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1", name, timeout=20
+        )
+        try:
+            await admin.execute(f"alter database {name} rename to {renamed}")
+        except asyncpg.ObjectInUseError:
+            return False
+        used = await asyncpg.connect(dsn_for(self.admin_dsn, database=renamed))
+        try:
+            ready = self._wiper is not None and await self._wiper.wipe(used)
+        except asyncpg.PostgresError:
+            return False
+        finally:
+            await used.close()
+        if ready:
+            self._ready.append(renamed)
+        return ready
+
+    def _new_name(self) -> str:
+        return f"{self.prefix}_{next(self._numbers)}"
 
     def remove(self) -> None:
-        """Drops the template and the roles."""
+        """Drops the template, what stands ready, and the roles."""
+        for name in self._ready:
+            self._execute(f"drop database if exists {name} with (force)")
         self._execute(f"drop database if exists {self.template} with (force)")
         for role in LOGIN_ROLES:
             self._execute(f"drop role if exists {self.roles.name(role)}")
+
+    async def _learn(self) -> Wiper:
+        template = await asyncpg.connect(dsn_for(self.admin_dsn, database=self.template))
+        try:
+            return await Wiper.learn(template)
+        finally:
+            await template.close()
 
     def _execute(self, statement: str) -> None:
         async def run() -> None:
