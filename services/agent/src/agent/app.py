@@ -147,6 +147,9 @@ async def _build_house(
 
 
 def _build_deployment(part: Part, house: House) -> Deployment:
+    staff = house.settings.staff
+    # Hours that never open would be found out by the first customer who needs a person.
+    staff.back_at(house.clock.now())
     if part == "fixed":
         flow = FixedFlow(
             pool=house.pool,
@@ -156,11 +159,12 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             producer=house.producer,
             order_ids=OrderIds(house.settings.order_id_pattern),
             clock=house.clock,
+            staff=staff,
         )
-        return Deployment(fixed_handlers(flow, Outcomes(house.pool, house.clock)), flow.play)
+        return Deployment(fixed_handlers(flow, Outcomes(house.pool, house.clock, staff)), flow.play)
     models, index = _build_models(house), build_index()
     if part == "rag":
-        intake = Intake(RAG_GROUP, house.pool, house.runs, house.producer, house.clock)
+        intake = Intake(RAG_GROUP, house.pool, house.runs, house.producer, house.clock, staff)
         answers = PolicyAnswers(
             pool=house.pool,
             runs=house.runs,
@@ -171,10 +175,11 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             is_grounded=lambda answer, passages, question: check_grounding(answer, passages, question).ok,
             clock=house.clock,
             small_model=house.settings.small_model,
+            staff=staff,
         )
         return Deployment(rag_handlers(intake), answers.play, index=index)
     parts = _build_loop(house, models, index)
-    intake = Intake(LOOP_GROUP, house.pool, house.runs, house.producer, house.clock)
+    intake = Intake(LOOP_GROUP, house.pool, house.runs, house.producer, house.clock, staff)
     summaries = Summaries(house.pool, models, house.clock)
     return Deployment(loop_handlers(intake), lambda run: play_agent_run(parts, run), summaries.write_one, index)
 
@@ -198,6 +203,7 @@ def _build_loop(house: House, models: ModelGateway, index: SearchIndex) -> Parts
         help_passages=lambda question, language: passages_of(index, question, language),
         clock=house.clock,
         limits=limits,
+        staff=settings.staff,
     )
 
 
@@ -260,7 +266,15 @@ def _build_api(house: House, consumer: Consumer, index: SearchIndex | None) -> F
 def _give_up(house: House) -> Callable[[ClaimedRun, str], Awaitable[None]]:
     async def give_up(run: ClaimedRun, why: str) -> None:
         over = HandOver("stuck", why)
-        await hand_over(house.runs, house.clock, run, over, route=run.work.route, notice="handoff_no_model")
+        await hand_over(
+            house.runs,
+            house.clock,
+            run,
+            over,
+            route=run.work.route,
+            notice="handoff_no_model",
+            staff=house.settings.staff,
+        )
 
     return give_up
 

@@ -12,6 +12,8 @@ from agent.adapters.sending import enqueue_replies, outgoing_replies, send_now
 from agent.adapters.sessions import Sessions
 from agent.adapters.toolgateway import SessionOver, Toolgateway
 from agent.core.handoff import HandOver, Situation, decide_handoff
+from agent.core.hours import ALWAYS, StaffHours, on_duty, tell_hours
+from agent.core.ownership import PEOPLE
 from agent.core.packet import Case
 from agent.core.replies import Address, by_person
 from agent.core.situation import topic_of
@@ -45,6 +47,7 @@ class FixedFlow:
     producer: Producer
     order_ids: OrderIds
     clock: Clock
+    staff: StaffHours = ALWAYS
 
     async def on_work(self, batch: list[Received[WorkItem]]) -> None:
         """Handle one conversation's messages, in order."""
@@ -73,7 +76,7 @@ class FixedFlow:
         """Answer a run that had to wait for an earlier message."""
         why = _why_person(run.work)
         if why is not None:
-            await hand_over(self.runs, self.clock, run, why, route=run.work.route)
+            await hand_over(self.runs, self.clock, run, why, route=run.work.route, staff=self.staff)
             return
         text = await self.answer(run.work)
         events = Address.of(run.work.message, run.owner_version).spoken(2, run.work.route, [text])
@@ -136,14 +139,15 @@ class FixedFlow:
         conversation = await store.load_conversation(conn, work.message.conversation_id)
         assert conversation is not None
         memory = ConversationState.model_validate(conversation.run_state).memory
-        draft = _draft(work, why, memory)
+        draft = _draft(work, why, memory, on_duty(self.staff, now))
         opened = await insert_handoff(conn, draft, standing.owner_version, now)
         assert opened is not None, "the conversation's row is locked by this transaction"
-        text = say(work.language, "handoff_sensitive" if why.reason == "sensitive" else "handoff")
+        notice = say(work.language, "handoff_sensitive" if why.reason == "sensitive" else "handoff")
+        sentences = [notice, *tell_hours(work.language, self.staff, now)]
         address = Address.of(work.message, opened.owner_version)
         await store.add_done_run(conn, work, "handoff")
-        await store.save_words(conn, address.conversation_id, address.message_id, "agent", text)
-        events = address.spoken(2, work.route, [text], handoff_reason=why.reason)
+        await store.save_words(conn, address.conversation_id, address.message_id, "agent", " ".join(sentences))
+        events = address.spoken(2, work.route, sentences, handoff_reason=why.reason)
         await enqueue_replies(conn, events, now, handoff=opened)
         return opened
 
@@ -151,7 +155,7 @@ class FixedFlow:
         await queue_run(self.pool, GROUP, received)
 
     async def _send_status(self, work: WorkItem, standing: store.Standing) -> None:
-        await send_status(self.producer, work, standing, self.clock.now())
+        await send_status(self.producer, work, standing, self.clock.now(), self.staff)
 
 
 async def queue_run(pool: db.Database, group: str, received: Received[WorkItem]) -> None:
@@ -167,18 +171,29 @@ async def queue_run(pool: db.Database, group: str, received: Received[WorkItem])
     await crash_point("intake.after_commit")
 
 
-async def send_status(producer: Producer, work: WorkItem, standing: store.Standing, now: datetime) -> None:
+async def send_status(
+    producer: Producer, work: WorkItem, standing: store.Standing, now: datetime, staff: StaffHours
+) -> None:
     """Send the first event at once and not through the outbox: sent twice it is dropped by its number."""
     phrase: Phrase = "working" if standing.by_agent else "with_person"
-    event = Address.of(work.message, standing.owner_version).status(say(work.language, phrase))
-    await send_now(producer, event, now)
+    waiting = tell_hours(work.language, staff, now) if standing.owner == PEOPLE else []
+    text = " ".join([say(work.language, phrase), *waiting])
+    await send_now(producer, Address.of(work.message, standing.owner_version).status(text), now)
 
 
-def _draft(work: WorkItem, why: HandOver, memory: Memory) -> HandoffDraft:
+def _draft(work: WorkItem, why: HandOver, memory: Memory, staffing: dict[str, Any]) -> HandoffDraft:
     return HandoffDraft(
         conversation_id=work.message.conversation_id,
         seed=work.message.message_id,
-        case=Case(why.reason, why.detail, work.language, work.intent, work.message.customer_id, topic_of(work)),
+        case=Case(
+            why.reason,
+            why.detail,
+            work.language,
+            work.intent,
+            work.message.customer_id,
+            topic_of(work),
+            staffing=staffing,
+        ),
         memory=memory.model_copy(update={"sentiment": work.sentiment}),
         channel=work.message.channel,
         thread_ref=work.message.thread_ref,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from agent.adapters import store
 from agent.adapters.run_store import RunStore
 from agent.adapters.sending import enqueue_replies
+from agent.core.hours import ALWAYS, StaffHours
 from agent.core.replies import Address, by_person
 from agent.fixed import queue_run, send_status
 from common import db
@@ -25,6 +26,7 @@ class Intake:
     runs: RunStore
     producer: Producer
     clock: Clock
+    staff: StaffHours = ALWAYS
 
     async def on_work(self, batch: list[Received[WorkItem]]) -> None:
         """Queue one conversation's messages, in order; what a person owns ends at once."""
@@ -32,7 +34,7 @@ class Intake:
             async with self.pool.acquire() as conn:
                 standing = await store.load_standing(conn, received.event.message)
             await asyncio.gather(
-                send_status(self.producer, received.event, standing, self.clock.now()),
+                send_status(self.producer, received.event, standing, self.clock.now(), self.staff),
                 queue_run(self.pool, self.group, received) if standing.by_agent else self._leave(received),
             )
 

@@ -1,10 +1,12 @@
 """Tells customers what happened to their ledger rows behind their back, and fetches a person when it went wrong."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from agent.adapters import store
 from agent.adapters.handoff_store import HandoffDraft, insert_handoff
 from agent.adapters.sending import enqueue_replies
+from agent.core.hours import ALWAYS, StaffHours, on_duty, tell_hours
 from agent.core.outcomes import Outcome, judge_change, tell_outcome
 from agent.core.packet import Case
 from agent.core.replies import Address
@@ -27,6 +29,7 @@ class Outcomes:
 
     pool: db.Database
     clock: Clock
+    staff: StaffHours = ALWAYS
 
     async def on_action_changed(self, batch: list[Received[ActionChanged]]) -> None:
         """Write one message of its own for each change that nobody has told the customer yet."""
@@ -67,20 +70,21 @@ class Outcomes:
     ) -> None:
         now = self.clock.now()
         message_id = f"msg_{derived_id('outcome', change.key, str(change.version))}"
-        text = tell_outcome(conversation.language, change, outcome.telling)
-        await store.save_words(conn, conversation.id, message_id, "agent", text)
+        sentences = [tell_outcome(conversation.language, change, outcome.telling)]
         opened = None
         if outcome.needs_person and conversation.owner == "agent":
-            draft = _draft(conversation, change, outcome, message_id)
+            draft = _draft(conversation, change, outcome, message_id, on_duty(self.staff, now))
             opened = await insert_handoff(conn, draft, conversation.owner_version, now)
-        await enqueue_replies(conn, _events(conversation, change, message_id, text, opened), now, handoff=opened)
+            sentences += tell_hours(conversation.language, self.staff, now)
+        await store.save_words(conn, conversation.id, message_id, "agent", " ".join(sentences))
+        await enqueue_replies(conn, _events(conversation, change, message_id, sentences, opened), now, handoff=opened)
 
 
 def _events(
     conversation: store.Conversation,
     change: ActionChanged,
     message_id: str,
-    text: str,
+    sentences: list[str],
     opened: HandoffOpened | None,
 ) -> list[ReplyEvent]:
     owner_version = opened.owner_version if opened is not None else conversation.owner_version
@@ -95,11 +99,13 @@ def _events(
     )
     row = change.model_dump()
     route = "agent" if conversation.owner == "agent" and opened is None else "human"
-    spoken = address.spoken(2, route, [text], handoff_reason="policy" if opened is not None else None)  # type: ignore[arg-type]
+    spoken = address.spoken(2, route, sentences, handoff_reason="policy" if opened is not None else None)  # type: ignore[arg-type]
     return [address.action(1, row), *spoken]
 
 
-def _draft(conversation: store.Conversation, change: ActionChanged, outcome: Outcome, message_id: str) -> HandoffDraft:
+def _draft(
+    conversation: store.Conversation, change: ActionChanged, outcome: Outcome, message_id: str, staffing: dict[str, Any]
+) -> HandoffDraft:
     memory = ConversationState.model_validate(conversation.run_state).memory
     row = change.model_dump(include={"key", "kind", "status", "order_id", "line_id", "amount", "currency", "reference"})
     memory.actions[change.key] = row | {"reason": change.policy_reason}
@@ -113,6 +119,7 @@ def _draft(conversation: store.Conversation, change: ActionChanged, outcome: Out
             intent="refund" if change.kind == "refund" else "other",
             customer_id=conversation.customer_id,
             for_leads=outcome.telling == "overdue",
+            staffing=staffing,
         ),
         memory=memory,
         channel=conversation.channel,

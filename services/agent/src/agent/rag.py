@@ -12,6 +12,7 @@ from agent.core.endings import close_turn
 from agent.core.facts import facts_of
 from agent.core.handoff import decide_handoff
 from agent.core.live_words import new_sentences
+from agent.core.hours import ALWAYS, StaffHours
 from agent.core.policy_answers import (
     NOT_COVERED,
     POLICY_SYSTEM,
@@ -72,6 +73,7 @@ class PolicyAnswers:
     is_grounded: Grounding
     clock: Clock
     small_model: str
+    staff: StaffHours = ALWAYS
 
     async def play(self, run: ClaimedRun) -> None:
         """Answer one claimed run of the rag route."""
@@ -80,7 +82,7 @@ class PolicyAnswers:
         elapsed_s = max(0.0, (self.clock.now() - work.message.received_at).total_seconds())
         due = decide_handoff(situation_of(work, state.memory, progress, elapsed_s=elapsed_s))
         if due is not None:
-            await hand_over(self.runs, self.clock, run, due, route="rag")
+            await hand_over(self.runs, self.clock, run, due, route="rag", staff=self.staff)
             return
         found = self.index.search(work.message.text, work.language, _PASSAGES)
         answer = await self._answer(run, found, shed=elapsed_s > _SHED_AFTER_S)

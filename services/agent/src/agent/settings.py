@@ -1,10 +1,13 @@
 """What the agent reads from its environment; units are in the names."""
 
-from typing import Literal
+from datetime import date
+from typing import Literal, Self
+from zoneinfo import ZoneInfo
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from agent.core.hours import StaffHours, parse_shifts
 from common.settings import BusSettings
 
 
@@ -29,6 +32,13 @@ class AgentSettings(BaseSettings):
     # Asked once after two quiet hours whether it was solved, closed after a day; the next message opens it again.
     quiet_ask_after_s: float = 7_200.0
     quiet_close_after_s: float = 86_400.0
+    # When people are there to take over, "mon-fri 09:00-18:00, sat 10:00-14:00" in this time zone; empty: always.
+    staff_zone: str = "UTC"
+    staff_hours: str = ""
+    # Days nobody is there, "2026-12-25,2027-01-01".
+    staff_holidays: str = ""
+    # What a customer usually waits for a person while somebody is there; not told unless set.
+    staff_wait_min: int | None = Field(None, ge=1)
     order_id_pattern: str = r"[0-9]{6,12}"
     model_calls_per_minute: int = 3_000
     # Silence inside a stream for this long counts as a failed call, so that failing over takes seconds.
@@ -37,6 +47,17 @@ class AgentSettings(BaseSettings):
     small_model: str = "claude-haiku-5-5"
     second_large_model: str = "gpt-5.4"
     second_small_model: str = "gpt-5.4-mini"
+
+    @property
+    def staff(self) -> StaffHours:
+        """The hours as one value. Raises ValueError when they can't be read."""
+        holidays = frozenset(date.fromisoformat(day.strip()) for day in self.staff_holidays.split(",") if day.strip())
+        return StaffHours(ZoneInfo(self.staff_zone), parse_shifts(self.staff_hours), holidays, self.staff_wait_min)
+
+    @model_validator(mode="after")
+    def _hours_can_be_read(self) -> Self:
+        _ = self.staff
+        return self
 
 
 class ProviderSettings(BaseSettings):

@@ -1,6 +1,6 @@
 """What a person gets with a handoff: facts only, and the rules for queue, priority and the next step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agent.core.state import Memory
@@ -28,6 +28,8 @@ class Case:
     customer_id: str | None
     topic: str | None = None
     for_leads: bool = False
+    # Whether somebody was there when it was opened, and what the customer was told to wait (core/hours.py).
+    staffing: Json = field(default_factory=dict)
 
 
 def queue_of(case: Case, memory: Memory) -> Queue:
@@ -86,7 +88,8 @@ def build_packet(case: Case, memory: Memory, transcript: list[Json]) -> Json:
             "lifetime_value": customer.get("lifetime_value"),
         },
         "language": case.language,
-        "reason": {"code": case.reason, "detail": case.detail, "topic": case.topic, "intent": case.intent},
+        "reason": {"code": case.reason, "detail": case.detail, "topic": case.topic, "intent": case.intent}
+        | case.staffing,
         "orders": list(memory.orders.values()),
         "actions": actions,
         "pending_approvals": [a for a in actions if a["status"] == "awaiting_approval"],

@@ -6,6 +6,7 @@ from agent.adapters.handoff_store import HandoffDraft
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.core.endings import close_turn
 from agent.core.handoff import HandOver
+from agent.core.hours import ALWAYS, StaffHours, on_duty, tell_hours
 from agent.core.packet import Case
 from agent.core.replies import Address
 from agent.core.situation import topic_of
@@ -28,6 +29,7 @@ async def hand_over(
     notice: Phrase = "handoff",
     before: tuple[str, ...] = (),
     prompt_version: str | None = None,
+    staff: StaffHours = ALWAYS,
 ) -> None:
     """Open the handoff and end the run; ``before`` are checked sentences that stand before the notice."""
     now = clock.now()
@@ -45,13 +47,15 @@ async def hand_over(
             intent=work.intent,
             customer_id=work.message.customer_id,
             topic=topic_of(work),
+            staffing=on_duty(staff, now),
         ),
         memory=state.memory,
         channel=work.message.channel,
         thread_ref=work.message.thread_ref,
         language=work.language,
     )
-    sentences = [*before, say(work.language, "handoff_sensitive" if why.reason == "sensitive" else notice)]
+    told = say(work.language, "handoff_sensitive" if why.reason == "sensitive" else notice)
+    sentences = [*before, told, *tell_hours(work.language, staff, now)]
     whole = " ".join([*progress.said, *sentences])
 
     def ending(owner_version: int) -> Ending:

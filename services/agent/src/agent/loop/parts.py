@@ -8,6 +8,7 @@ from agent.adapters.run_store import RunStore
 from agent.adapters.sessions import Sessions
 from agent.adapters.tokens import TokenCounter
 from agent.adapters.toolgateway import Toolgateway
+from agent.core.hours import ALWAYS, StaffHours
 from agent.core.limits import Limits
 from agent.loop.catalogue import Catalogue
 from common import db
@@ -33,3 +34,4 @@ class Parts:
     help_passages: Callable[[str, str], list[Json]]
     clock: Clock
     limits: Limits
+    staff: StaffHours = ALWAYS

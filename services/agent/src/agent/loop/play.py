@@ -218,6 +218,7 @@ class Play:
             notice=notice,
             before=before,
             prompt_version=self.bundle.version,
+            staff=self.parts.staff,
         )
         self.ended = True
 
