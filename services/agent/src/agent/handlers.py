@@ -11,6 +11,8 @@ from common.consumer import Subscription
 from common.events import ActionChanged, ReplyEvent, WorkItem
 from common.topics import LEDGER_ACTIONS, REPLIES, WORK_AGENT, WORK_FIXED, WORK_HUMAN, WORK_RAG
 
+# Nearly all replies are our own; only staff words are kept, and nobody waits for that.
+_GATHER_MS = 250
 RAG_GROUP = "agent-rag"
 LOOP_GROUP = "agent-loop"
 
@@ -21,7 +23,7 @@ def fixed_handlers(flow: FixedFlow, outcomes: Outcomes) -> Sequence[Subscription
         Subscription(WORK_FIXED, FIXED_GROUP, WorkItem, flow.on_work),
         Subscription(WORK_HUMAN, f"{FIXED_GROUP}-human", WorkItem, flow.on_work),
         Subscription(LEDGER_ACTIONS, LEDGER_GROUP, ActionChanged, outcomes.on_action_changed),
-        Subscription(REPLIES, TRANSCRIPT_GROUP, ReplyEvent, outcomes.on_reply),
+        Subscription(REPLIES, TRANSCRIPT_GROUP, ReplyEvent, outcomes.on_reply, lanes=False, gather_ms=_GATHER_MS),
     )
 
 

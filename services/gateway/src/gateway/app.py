@@ -77,7 +77,8 @@ def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) 
     redis = open_redis(settings.redis_url)
 
     hub = Hub()
-    events = Events(pool, instance)
+    neighbours = Neighbours(settings.database_url, hub, instance)
+    events = Events(pool, instance, neighbours.alone)
     codes = CodeBook(pepper_of(private_pem), settings.code_s, settings.code_tries_per_h, settings.codes_per_h)
     intake = Intake(pool, events, signer, codes, clock, assertion_s=settings.assertion_s, step_up_s=settings.step_up_s)
     login = Login(outside.login, signer, private_pem, clock)
@@ -112,7 +113,7 @@ def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) 
         events=events,
         hub=hub,
         postman=postman,
-        neighbours=Neighbours(settings.database_url, hub, instance),
+        neighbours=neighbours,
         relay=Relay(settings.database_url, "gateway", producer),
         producer=producer,
         consumer=consumer,

@@ -10,7 +10,7 @@ from gateway.core.frames import StoredEvent
 async def follow_message(
     events: Events, hub: Hub, conversation_id: str, message_id: str, after: int
 ) -> AsyncIterator[bytes]:
-    """Yield a message's frames after number ``after``, to its `done`."""
+    """Yield a message's frames, those at hand in one piece, after number ``after``, to its `done`."""
     with hub.listen(message_id) as inbox:
         last, news = after, None
         while not inbox.closed:
@@ -18,12 +18,13 @@ async def follow_message(
             reading = news is None or _has_gap(last, [e.seq for e in news])
             if news is None or reading:
                 news = await events.of_message(conversation_id, message_id, last)
-            for event in news:
-                if event.seq > last:
-                    last = event.seq
-                    yield event.message_frame()
-                if event.event == "done":
-                    return
+            fresh = [event for event in news if event.seq > last]
+            if fresh:
+                last = fresh[-1].seq
+                # What is there together leaves together: one write, not one an event.
+                yield b"".join(event.message_frame() for event in fresh)
+            if any(event.event == "done" for event in news):
+                return
             if reading and news:
                 news = None
                 continue
@@ -33,17 +34,17 @@ async def follow_message(
 
 
 async def follow_conversation(events: Events, hub: Hub, conversation_id: str, after: int) -> AsyncIterator[bytes]:
-    """Yield a conversation's frames after position ``after``, for as long as the client stays."""
+    """Yield a conversation's frames after position ``after`` in the same way, for as long as the client stays."""
     with hub.listen(conversation_id) as inbox:
         last, news = after, None
         while not inbox.closed:
             reading = news is None or _has_gap(last, [e.position for e in news])
             if news is None or reading:
                 news = await events.of_conversation(conversation_id, last)
-            for event in news:
-                if event.position > last:
-                    last = event.position
-                    yield event.conversation_frame()
+            fresh = [event for event in news if event.position > last]
+            if fresh:
+                last = fresh[-1].position
+                yield b"".join(event.conversation_frame() for event in fresh)
             # A page read from the store may have another behind it.
             news = None if reading and news else await inbox.next()
 

@@ -1,7 +1,7 @@
 """Reply events in PostgreSQL: one statement stores a batch, its transcript lines, its mail and its notification."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from common import db
@@ -65,7 +65,7 @@ with conv as (
    where ended.channel in ('email', 'whatsapp') and t.identity <> '' and t.identity not like 'login:%'
   on conflict do nothing
 ), notified as (
-  select pg_notify('gateway_events', $19) from stored limit 1
+  select pg_notify('gateway_events', $19) from stored where $19::text is not null limit 1
 )
 select s.message_id, s.seq, s.position, (select count(*) from notified) as notified
   from conv left join stored s on true
@@ -94,10 +94,10 @@ class Saved:
 
 
 class Events:
-    """The event store; ``instance`` marks this process's own notifications."""
+    """The event store; ``instance`` marks this process's own notifications, which nobody gets while it is ``alone``."""
 
-    def __init__(self, pool: db.Database, instance: str) -> None:
-        self._pool, self._instance = pool, instance
+    def __init__(self, pool: db.Database, instance: str, alone: Callable[[], bool]) -> None:
+        self._pool, self._instance, self._alone = pool, instance, alone
 
     async def save(self, conversation_id: str, events: Sequence[ReplyEvent]) -> Saved:
         """Store one conversation's reply events; Refused where they belong to no conversation, or to another one."""
@@ -175,7 +175,9 @@ class Events:
         ]
         return Saved(stored, mailed=any(f.channel != "chat" for f in ended), dropped=plan.dropped)
 
-    def _notice(self, conversation_id: str, plan: Plan) -> str:
+    def _notice(self, conversation_id: str, plan: Plan) -> str | None:
+        if self._alone():
+            return None
         messages = list(dict.fromkeys(k.message_id for k in plan.events))[:_NOTIFIED_MESSAGES]
         return json.dumps({"from": self._instance, "conversation_id": conversation_id, "messages": messages})
 

@@ -5,6 +5,7 @@ handed over here only spares a look at it.
 import asyncio
 import contextlib
 import json
+import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,7 +20,7 @@ from gateway.core.frames import StoredEvent
 # A client this far behind reads the rest from the store instead of from memory.
 _QUEUE = 256
 _RECONNECT_S = 1.0
-_PROBE_S = 20.0
+_HELLO_S = 5.0
 _AWAY: tuple[type[BaseException], ...] = (*db.UNAVAILABLE, asyncpg.PostgresError)
 _log = get_logger()
 
@@ -123,10 +124,22 @@ class Hub:
 
 
 class Neighbours:
-    """Hears of events that another replica stored, over LISTEN/NOTIFY on a connection of its own."""
+    """The gateway's other replicas, over LISTEN/NOTIFY on a connection of its own: who is there, and what they stored.
 
-    def __init__(self, dsn: str, hub: Hub, instance: str) -> None:
+    A notification wakes every listener of the database, so a replica that is alone sends none. Each says that it is
+    there when it comes and again and again; one that isn't heard for three times as long is gone.
+    """
+
+    def __init__(self, dsn: str, hub: Hub, instance: str, hello_s: float = _HELLO_S) -> None:
         self._dsn, self._hub, self._instance = dsn, hub, instance
+        self._hello_s, self._gone_s = hello_s, 3 * hello_s
+        self._heard_at = self._said_at = 0.0
+        self._hearing = False
+
+    def alone(self) -> bool:
+        """Say whether surely nobody else is there; after a lost connection or a standstill nobody can know."""
+        now = time.monotonic()
+        return self._hearing and now - self._said_at < self._gone_s < now - self._heard_at
 
     async def run(self) -> None:
         """Listen until cancelled; after a lost connection every stream reads the store once."""
@@ -135,25 +148,44 @@ class Neighbours:
                 await self._listen()
             except _AWAY as e:
                 _log.warning("notifications interrupted", error=type(e).__name__)
+            finally:
+                self._hearing = False
             await asyncio.sleep(_RECONNECT_S)
 
     async def _listen(self) -> None:
         conn = await asyncpg.connect(self._dsn, server_settings={"application_name": "gateway-listen"})
         try:
             await conn.add_listener(CHANNEL, self._on_notice)
+            self._heard_at = time.monotonic()
+            self._hearing = True
+            await self._say_hello(conn)
+            self._hub.look_again()
+            await asyncio.sleep(self._hello_s / 5)
+            # What was stored before the others heard of us was told to nobody.
             self._hub.look_again()
             while True:
-                await asyncio.sleep(_PROBE_S)
-                # A half-open connection hears nothing and says nothing; the probe finds out.
-                await conn.fetchval("select 1", timeout=5)
+                # A half-open connection hears nothing and says nothing; what it is to say finds out.
+                await self._say_hello(conn)
+                await asyncio.sleep(self._hello_s)
+                if time.monotonic() - self._said_at > self._gone_s:
+                    # We stood still, the others took us for gone and told us nothing.
+                    self._heard_at = time.monotonic()
+                    self._hub.look_again()
         finally:
             with contextlib.suppress(*db.UNAVAILABLE):
                 await conn.close(timeout=2)
 
+    async def _say_hello(self, conn: "asyncpg.Connection[asyncpg.Record]") -> None:
+        await conn.execute("select pg_notify($1, $2)", CHANNEL, json.dumps({"from": self._instance}), timeout=5)
+        self._said_at = time.monotonic()
+
     def _on_notice(self, _conn: Any, _pid: int, _channel: str, payload: Any) -> None:
         try:
             notice = json.loads(payload)
-            if notice["from"] != self._instance:
+            if notice["from"] == self._instance:
+                return
+            self._heard_at = time.monotonic()
+            if "conversation_id" in notice:
                 self._hub.look_again([notice["conversation_id"], *notice["messages"]])
         except (ValueError, KeyError, TypeError):
             _log.warning("unreadable notification")
