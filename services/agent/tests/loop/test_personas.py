@@ -129,3 +129,45 @@ async def test_when_both_are_down_a_person_takes_over_with_words_that_say_so(
     done = await play(bench, make_work(ASK))
     assert done["handoff"] is True
     assert "can't answer this myself" in done["reply"]
+
+
+SORRY, THANKS = "I'm sorry about your blender.", "Thank you for writing to us today."
+LIE = "I have refunded 900.00 USD for order 4417028."
+# A third of a second passes behind the first sentence: it has left when the rest is cut or turns out false.
+SLOWLY = {"pace_ms": 60}
+
+
+def write(url: str, tag: str, *turns: dict[str, Any]) -> None:
+    body = {"match": {"text_contains": tag}, "turns": list(turns), "repeat": False}
+    assert httpx2.post(f"{url}/_sandbox/model/scripts", json=body).status_code == 201
+
+
+async def test_a_provider_that_dies_in_mid_stream_is_gone_on_for_by_the_second(
+    bench: Any, make_work: Any, sandbox_url: str
+) -> None:
+    cut = {"text": f"{SORRY} {THANKS} Which item of your order is it about, please?", "cut_after": 8, **SLOWLY}
+    write(sandbox_url, "tag failover", cut, {"error": 529}, {"text": f"{SORRY} Which item is it about?"})
+    done = await play(bench, make_work("Hello tag failover"))
+    tokens = [e["data"]["text"] for e in await bench.events() if e["event"] == "token"]
+    assert done["reply"] == "".join(tokens)
+    assert done["reply"].startswith(f"{SORRY} ")
+    assert done["reply"].endswith(" Which item is it about?")
+    assert done["reply"].count(SORRY) == 1
+    call = httpx2.get(f"{sandbox_url}/_sandbox/model/calls", params={"limit": 1}).json()[0]
+    assert call["provider"] == "openai"
+    assert call["messages"][-2]["content"].startswith(SORRY)
+
+
+async def test_a_liars_third_sentence_is_held_back_and_what_was_true_stays(
+    bench: Any, make_work: Any, sandbox_url: str
+) -> None:
+    lying = {"text": f"{SORRY} {THANKS} {LIE} Have a lovely day, and see you soon!", **SLOWLY}
+    write(sandbox_url, "tag third", lying, {"text": LIE})
+    done = await play(bench, make_work("Hello tag third"))
+    events = await bench.events()
+    assert [e["data"]["text"] for e in events if e["event"] == "token"][:2] == [SORRY, f" {THANKS}"]
+    assert done["reply"].startswith(f"{SORRY} {THANKS} ")
+    assert "900" not in done["reply"]
+    assert "lovely" not in done["reply"]
+    mend = httpx2.get(f"{sandbox_url}/_sandbox/model/calls", params={"limit": 1}).json()[0]
+    assert f"has read this much of your reply:\n- {SORRY}" in str(mend["messages"][-1]["content"][0]["text"])
