@@ -84,3 +84,33 @@ def move_owner() -> Any:
         await _set_owner(bench.pool, "conv_1", OwnerChange(action=action, staff="dana"), SystemClock())
 
     return move
+
+
+async def test_a_plain_yes_that_the_router_makes_nothing_of_confirms_what_it_was_sure_of(
+    make_bench: Any, make_work: Any
+) -> None:
+    bench = make_bench(calls(REFUND), says("I have refunded 64.00 USD for the blender of order 4417028."))
+    await play(bench, make_work(channel="voice", read_back=True, confidence=0.93))
+    yes = make_work("Yes.", channel="voice", read_back=True, message_id="msg_2", seq=2, intent="other", confidence=0.31)
+    await play(bench, yes)
+    assert [context["intent_confidence"] for name, _, context in bench.tools.calls if name == "issue_refund"] == [0.93]
+    assert bench.tools.paid == ["refund:4417028:L2"]
+
+
+async def test_a_wish_that_was_unsure_stays_so_when_its_yes_is_sure(make_bench: Any, make_work: Any) -> None:
+    bench = make_bench(calls(REFUND), says("I have refunded 64.00 USD for the blender of order 4417028."))
+    await play(bench, make_work(channel="voice", read_back=True, confidence=0.5))
+    await play(bench, make_work("Yes.", channel="voice", read_back=True, message_id="msg_2", seq=2, confidence=1.0))
+    assert [context["intent_confidence"] for name, _, context in bench.tools.calls if name == "issue_refund"] == [0.5]
+
+
+@pytest.mark.parametrize("verdict", ["down", "flagged"])
+async def test_a_clean_yes_does_not_clean_what_the_guard_said_of_the_wish(
+    make_bench: Any, make_work: Any, verdict: str
+) -> None:
+    bench = make_bench(calls(REFUND), says("I have refunded 64.00 USD for the blender of order 4417028."))
+    bench.guard.customer = verdict
+    await play(bench, make_work(channel="voice", read_back=True))
+    bench.guard.customer = "clean"
+    await play(bench, make_work("Yes.", channel="voice", read_back=True, message_id="msg_2", seq=2, intent="other"))
+    assert [context["guard"] for name, _, context in bench.tools.calls if name == "issue_refund"] == [verdict]

@@ -11,8 +11,8 @@ from agent.core.claims import split_sentences
 from agent.core.endings import close_turn
 from agent.core.facts import facts_of
 from agent.core.handoff import decide_handoff
-from agent.core.live_words import new_sentences
 from agent.core.hours import ALWAYS, StaffHours
+from agent.core.live_words import new_sentences
 from agent.core.policy_answers import (
     NOT_COVERED,
     POLICY_SYSTEM,

@@ -147,7 +147,8 @@ class RunStore:
     async def claim(self, routes: Sequence[str], worker: str, ttl_s: float, limit: int) -> list[ClaimedRun]:
         """Claim up to ``limit`` runs that may start now, live channels and the oldest first."""
         rows = await self._pool.fetch(_CLAIM, list(routes), worker, ttl_s, limit)
-        await crash_point("run.after_claim")
+        if rows:
+            await crash_point("run.after_claim")
         return [
             ClaimedRun(
                 row["message_id"],

@@ -1,9 +1,9 @@
 """A write that waits for the customer's word: read back on voice (SPEC §14), or until a one-time code was right."""
 
-from typing import Any
+from typing import Any, Literal
 
 from agent.core.keywords import folded
-from agent.core.state import Memory, RunProgress, SavedTurn
+from agent.core.state import Memory, RunProgress, SavedTurn, worse_guard
 from agent.core.toolcalls import WRITES, Run
 from agent.core.wording import say
 from common.events import WorkItem
@@ -44,6 +44,17 @@ def needs_read_back(work: WorkItem, memory: Memory, call: Run) -> bool:
     return work.message.read_back and call.name in WRITES and call.canonical not in memory.confirmed_calls
 
 
+def hold(work: WorkItem, run: RunProgress, call: Run, waits_for: Literal["yes", "code"]) -> Json:
+    """Return the write as it waits, with what router and guard made of the message that asked for it."""
+    made_of_it = {"confidence": confidence_of(work, run), "guard": worse_guard(run.guard or "down", run.wish_guard)}
+    return {"name": call.name, "args": call.args, "for": waits_for} | made_of_it
+
+
+def confidence_of(work: WorkItem, run: RunProgress) -> float:
+    """Return how sure the router was of the wish that this run carries out."""
+    return work.confidence if run.wish_confidence is None else run.wish_confidence
+
+
 def take_up_held_call(work: WorkItem, memory: Memory, run: RunProgress, canonical: str | None) -> bool:
     """When what a held write waited for has come, make it this run's first turn.
 
@@ -60,6 +71,7 @@ def take_up_held_call(work: WorkItem, memory: Memory, run: RunProgress, canonica
         memory.held_call = held if waits_for_code else None
         return False
     memory.confirmed_calls = [*memory.confirmed_calls[-9:], canonical]
+    run.wish_confidence, run.wish_guard = held.get("confidence"), held.get("guard", "clean")
     call = {"id": f"toolu_held_{work.message.message_id[-12:]}", "name": held["name"], "input": held["args"]}
     run.turn = SavedTurn(text="", calls=[call], stop_reason="tool_use")
     return True

@@ -1,5 +1,6 @@
 """Puts together, from the saved state, the facts that the handoff rule looks at."""
 
+from agent.core.confirming import confidence_of
 from agent.core.handoff import Situation
 from agent.core.keywords import asks_for_person
 from agent.core.packet import is_enterprise
@@ -43,5 +44,5 @@ def situation_of(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s:
         agent_seconds=memory.agent_seconds + elapsed_s,
         # What was settled in earlier messages has set the counts back; what this one settled ends its own.
         resolved=run.moved_rows > 0,
-        confidence=work.confidence,
+        confidence=confidence_of(work, run),
     )

@@ -59,6 +59,10 @@ class RunProgress(BaseModel):
     said_in_rounds: int = 0
     shown_actions: list[str] = []
     citations: list[Json] = []
+    # How sure the router was of the wish behind a held write when it was uttered, and what the guard said of it then;
+    # the "yes" or the code by itself says nothing.
+    wish_confidence: float | None = None
+    wish_guard: GuardName = "clean"
     # hand_to_person was called, and why.
     hand_reason: str | None = None
     # A tool of this message answered "handoff".
@@ -87,7 +91,8 @@ class Memory(BaseModel):
     tokens: int = 0
     flagged: bool = False
     sentiment: float = 0.0
-    # A write that waits for the customer's "yes" (voice) or for a one-time code: {"name","args","for"}.
+    # A write that waits for the customer's "yes" (voice) or for a one-time code:
+    # {"name","args","for","confidence","guard"}.
     held_call: Json | None = None
     confirmed_calls: list[str] = []
 

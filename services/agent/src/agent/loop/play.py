@@ -7,7 +7,7 @@ from typing import assert_never
 from agent.adapters.run_store import ClaimedRun, Ending
 from agent.adapters.store import load_transcript
 from agent.adapters.toolgateway import SessionOver
-from agent.core.confirming import needs_read_back, read_back_question, take_up_held_call
+from agent.core.confirming import hold, needs_read_back, read_back_question, take_up_held_call
 from agent.core.endings import close_turn, waits_for_approval
 from agent.core.handoff import HandOver, decide_handoff
 from agent.core.prompt import context_note, conversation_messages, mend_request
@@ -174,7 +174,7 @@ class Play:
             await self._finish(safe_words(progress, self.memory, self.run.work.language), "templated")
 
     async def _read_back(self, call: Run) -> None:
-        self.memory.held_call = {"name": call.name, "args": call.args, "for": "yes"}
+        self.memory.held_call = hold(self.run.work, self.progress, call, "yes")
         order = self.memory.orders.get(str(call.args.get("order_id")), {})
         question = read_back_question(self.run.work.language, call, str(order.get("currency") or ""))
         await self._finish([question], "read_back")

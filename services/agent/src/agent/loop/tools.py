@@ -6,6 +6,7 @@ from typing import Any
 
 from agent.adapters.run_store import ClaimedRun
 from agent.adapters.toolgateway import SessionOver
+from agent.core.confirming import confidence_of, hold
 from agent.core.facts import KIND_OF_TOOL, merge_ledger, remember_answer
 from agent.core.replies import Address
 from agent.core.state import Memory, RunProgress, worse_guard
@@ -83,9 +84,9 @@ def _own_tool(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -
 
 async def _remote(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress, memory: Memory) -> Json:
     message = run.work.message
-    guard = worse_guard(progress.guard or "down", "flagged" if memory.flagged else "clean")
+    guard = worse_guard(progress.guard or "down", "flagged" if memory.flagged else progress.wish_guard)
     context = {
-        "intent_confidence": run.work.confidence,
+        "intent_confidence": confidence_of(run.work, progress),
         "guard": guard,
         "language": run.work.language,
         "message_id": message.message_id,
@@ -161,7 +162,7 @@ async def _needs_code(parts: Parts, run: ClaimedRun, call: Run, answer: Json, me
         return False
     if not await parts.sessions.gateway.send_code(message.conversation_id, message.customer_id, call.name):
         return False
-    memory.held_call = {"name": call.name, "args": call.args, "for": "code"}
+    memory.held_call = hold(run.work, run.state.run_for(run.message_id), call, "code")
     return True
 
 
