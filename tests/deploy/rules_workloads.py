@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from common import service
+from common import stopping
 from tests.deploy.manifests import NAME, OVERLAYS, Document, Manifests, unlisted
 
 # What is left between the process's own deadline and the kernel's kill.
@@ -52,7 +52,7 @@ def graces_add_up(manifests: Manifests) -> list[str]:
         # Only who is reached through a Service has endpoints to wait for.
         if (deployment.pod_labels[NAME] in served) != (pause >= 5):
             findings.append(f"{deployment}: preStop of {pause} s")
-        needed = pause + service._GRACE_S + _MARGIN_S
+        needed = pause + stopping.GRACE_S + _MARGIN_S
         if deployment.pod.get("terminationGracePeriodSeconds", 30) < needed:
             findings.append(f"{deployment} needs a grace of {needed:g} s")
     return findings

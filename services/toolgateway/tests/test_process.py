@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from aiohttp import ClientError
 from aiokafka import AIOKafkaConsumer
 
+from common.stopping import GRACE_S
 from common.topics import ACCOUNTS_CHANGED, APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS
 from toolgateway.audit.evidence import read_published
 
@@ -85,6 +87,29 @@ async def test_killed_in_mid_payment_and_resumed_it_has_paid_once(
         assert row["status"] == "succeeded"
         assert (await gateway.refund())["result"]["repeated"] is True
         assert await _statuses(f"{topic_prefix}{LEDGER_ACTIONS.name}", kafka_bootstrap, 2) == ["pending", "succeeded"]
+    assert len(gateway.provider.moved()) == 1
+
+
+async def test_stopped_in_mid_payment_it_ends_the_payment_and_leaves_within_its_grace(
+    gateway: Any, environment: dict[str, str]
+) -> None:
+    reached, go_on = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> None:
+        reached.set()
+        await go_on.wait()
+
+    gateway.provider.before_refund = hold
+    async with process(gateway, environment | {"TOOLGATEWAY_PAYMENTS_TIMEOUT_S": "30"}) as running:
+        asking = asyncio.create_task(whatever(gateway.refund()))
+        await asyncio.wait_for(reached.wait(), 20)
+        running.terminate()
+        began = time.monotonic()
+        await asking
+        go_on.set()
+        assert await asyncio.wait_for(running.wait(), GRACE_S) == 0
+        assert time.monotonic() - began < GRACE_S
+    assert (await gateway.row(KEY))["status"] == "succeeded"
     assert len(gateway.provider.moved()) == 1
 
 

@@ -38,6 +38,7 @@ from common.kafka_tls import tls_context
 from common.offsets import Offsets, ends_of, read_again
 from common.producer import MAX_RECORD_BYTES, Producer
 from common.settings import BusSettings
+from common.stopping import WORK_GRACE_S
 from common.telemetry import continue_trace, get_logger
 from common.topics import Topic
 
@@ -114,7 +115,7 @@ class Consumer:
             settings.kafka_bootstrap,
             security=BaseSecurity(ssl_context=tls) if tls else None,
             consumer_only=True,
-            graceful_timeout=15,
+            graceful_timeout=WORK_GRACE_S,
             logger=logging.getLogger("faststream"),
             log_level=logging.DEBUG,
             apply_types=False,

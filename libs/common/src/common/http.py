@@ -16,6 +16,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
 
 from common.errors import OutcomeUnknown, Transient
+from common.stopping import HTTP_GRACE_S
 from common.telemetry import get_logger, traceparent
 
 PROBLEM_JSON = "application/problem+json"
@@ -87,7 +88,13 @@ def health_routes(
 async def serve(app: FastAPI, host: str, port: int, stop: asyncio.Event) -> None:
     """Serve ``app`` until ``stop`` is set; open streams get three seconds to end."""
     config = uvicorn.Config(
-        app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=3, lifespan="off"
+        app,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=round(HTTP_GRACE_S),
+        lifespan="off",
     )
     server = uvicorn.Server(config)
     # The process's own signal handling decides when to stop; uvicorn only follows.

@@ -9,10 +9,9 @@ from typing import Any
 import uvloop
 
 from common.crash import arm_from_environment
+from common.stopping import GRACE_S
 from common.telemetry import get_logger, setup_logging, setup_tracing
 
-# Longer than a consumer's own 15 s of grace; after this the work is somebody else's to take over.
-_GRACE_S = 20.0
 _log = get_logger()
 
 
@@ -42,7 +41,7 @@ async def _live(main: Callable[[asyncio.Event], Awaitable[None]]) -> int:
 
 async def _end_a_stuck_stop(stop: asyncio.Event) -> None:
     await stop.wait()
-    await asyncio.sleep(_GRACE_S)
+    await asyncio.sleep(GRACE_S)
     _log.error("stopping took too long; leaving")
     os._exit(143)
 

@@ -17,6 +17,7 @@ from common.outbox import Relay
 from common.producer import Producer
 from common.service import until_stopped
 from common.statements import ServiceCredentials, Signer, Verifier
+from common.stopping import WORK_GRACE_S, Deadline
 from common.topics import APPROVALS_DECIDED
 from toolgateway import handlers
 from toolgateway.access import Access
@@ -39,7 +40,6 @@ from toolgateway.runner import Runner
 from toolgateway.settings import Settings
 
 _SCHEMA = "ledger"
-_DRAIN_S = 12.0
 _HISTORY_MONTHS = 12
 _A_DAY_S = 86_400.0
 # Longer than the provider or any topic could still deliver an event again.
@@ -154,8 +154,10 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             _keep_history(pool),
         )
     finally:
+        # Payments under way go on while the handlers end: both have the same seconds, not one after the other.
+        work = Deadline(WORK_GRACE_S)
         await consumer.stop()
-        await built.parts.background.drain(_DRAIN_S)
+        await built.parts.background.drain(work.left_s())
         await built.close()
         await producer.stop()
         await pool.close()

@@ -1,6 +1,7 @@
 """Work that outlives the request that began it: a caller who hangs up must not stop a payment half way (R10)."""
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -24,9 +25,11 @@ class Background:
         return task
 
     async def drain(self, timeout_s: float) -> None:
-        """Wait for what still runs; what doesn't end in time is left to the reconciler."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=timeout_s)
+        """Wait for what runs and what it starts meanwhile; what doesn't end in time is left to the reconciler."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
 
     def _ended(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
