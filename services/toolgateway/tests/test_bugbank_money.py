@@ -112,6 +112,19 @@ def sums(tmp_path: Path) -> dict[str, Any]:
     return {"policy_file": file, "payments_tries": 1}
 
 
+async def resumed(gateway: Any, order: str) -> dict[str, Any]:
+    """The row of the order's first line once its claim ran out and a reconciler had it finished."""
+    held = "select claim_until > clock_timestamp() from actions where key = $1 and status = 'pending'"
+    key = f"refund:{order}:L1"
+    while await gateway.pool.fetchval(held, key):  # noqa: ASYNC110 - a claim runs out by the database's clock
+        await asyncio.sleep(0.1)
+    for _ in range(5):
+        await gateway.resume(key, order)
+        if (row := await gateway.row(key))["status"] != "pending":
+            break
+    return dict(row)
+
+
 class TestSums:
     """A cap on a customer's sum in the window."""
 
@@ -137,12 +150,14 @@ class TestSums:
         disarm()
         assert died.is_set()
         statuses = [answer["status"] for answer in answers]
-        assert (statuses.count("succeeded"), statuses.count("pending")) == (4, 1)
+        hanging = [order for order, status in zip(orders, statuses, strict=True) if status == "pending"]
+        # The dead worker's, and on a busy machine any whose answer came too late: all keep their share.
+        assert len(hanging) >= 1
+        assert statuses.count("succeeded") + len(hanging) == 5
         assert statuses.count("awaiting_approval") == 15
-        hanging = orders[statuses.index("pending")]
-        await asyncio.sleep(1.5)
-        _, row = await gateway.resume(f"refund:{hanging}:L1", hanging)
-        assert row["status"] == "succeeded"
+        await gateway.built.parts.background.drain(5)
+        for order in hanging:
+            assert (await resumed(gateway, order))["status"] == "succeeded"
         assert len(gateway.provider.moved()) == 5
 
 

@@ -19,6 +19,8 @@ from common.topics import ACCOUNTS_CHANGED, APPROVALS_DECIDED, APPROVALS_REQUEST
 from toolgateway.audit.evidence import read_published
 
 KEY = "refund:4417028:L2"
+# A machine that does much else starts a process in this time.
+START_WITHIN_S = 90
 
 
 @asynccontextmanager
@@ -34,20 +36,23 @@ async def process(gateway: Any, environment: dict[str, str], crash_at: str = "")
     )  # fmt: skip
     url, gateway.url = gateway.url, f"http://127.0.0.1:{port}"
     try:
-        for _ in range(300):
-            try:
-                async with gateway.http.get(f"{gateway.url}/readyz") as answer:
-                    if answer.status == 200:
-                        break
-            except ClientError:
-                pass
-            await asyncio.sleep(0.1)
+        async with asyncio.timeout(START_WITHIN_S):
+            while not await _ready(gateway):  # noqa: ASYNC110 - another process has no event to wait for
+                await asyncio.sleep(0.1)
         yield running
     finally:
         gateway.url = url
         if running.returncode is None:
             running.terminate()
         await running.wait()
+
+
+async def _ready(gateway: Any) -> bool:
+    try:
+        async with gateway.http.get(f"{gateway.url}/readyz") as answer:
+            return bool(answer.status == 200)
+    except ClientError:
+        return False
 
 
 @pytest.fixture
@@ -166,33 +171,57 @@ async def patience(gateway: Any, order: str, customer: str) -> None:
     await gateway.webhook("refund.updated", {"order_id": order}, f"evt_{order}")
 
 
+async def live_until_it_dies(gateway: Any, case: int, first: Any) -> dict[str, str]:
+    """Let customers live through everything until the process met its point; returns each one's order.
+
+    One is enough, unless a busy machine takes longer than these short settings allow and the point is not passed.
+    """
+    customers: dict[str, str] = {}
+    for attempt in range(10):
+        order, customer = f"72{case:03d}{attempt:02d}", f"C-{case}-{attempt}"
+        gateway.provider.put_order(order, customer)
+        customers[order] = customer
+        await everything(gateway, order, customer)
+        try:
+            async with asyncio.timeout(5):
+                assert await first.wait() == -9
+        except TimeoutError:
+            continue
+        return customers
+    raise AssertionError(f"{POINTS[case]} was never passed")
+
+
+async def check_order(gateway: Any, order: str, point: str, records: list[Any]) -> None:
+    """Every line was paid once, every row is at rest, and every change was published, each under one id."""
+    rows = await gateway.pool.fetch("select key, status, claim_until from actions where order_id = $1", order)
+    paid = [refund["idempotency_key"] for refund in gateway.provider.moved(order)]
+    assert sorted(paid) == sorted(row["key"] for row in rows), point
+    assert len(paid) == 3, point
+    assert {(row["status"], row["claim_until"]) for row in rows} == {("succeeded", None)}, point
+    published = [r for r in records if r.key in set(paid)]
+    told = await gateway.pool.fetch(
+        "select key, version from actions_history where key = any($1) and cause not in ('claimed', 'tried')", paid
+    )
+    assert {(r.key, r.version) for r in published} == {(row["key"], row["version"]) for row in told}, point
+    assert len({r.event_id for r in published}) == len({(r.key, r.version) for r in published}), point
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 async def test_killed_at_every_point_it_pays_once_and_publishes_every_change(
     gateway: Any, environment: dict[str, str], topic_prefix: str, kafka_bootstrap: str
 ) -> None:
     for case, point in enumerate(POINTS):
         print(point, flush=True)
-        order, customer = f"72{case:05d}", f"C-{case}"
-        gateway.provider.put_order(order, customer)
         async with process(gateway, environment, crash_at=point) as first:
-            await everything(gateway, order, customer)
-            async with asyncio.timeout(10):
-                assert await first.wait() == -9, point
+            customers = await live_until_it_dies(gateway, case, first)
         async with process(gateway, environment):
-            await patience(gateway, order, customer)
+            for order, customer in customers.items():
+                await patience(gateway, order, customer)
             while await gateway.pool.fetchval("select count(*) from outbox"):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
-        rows = await gateway.pool.fetch("select key, status, claim_until from actions where order_id = $1", order)
-        paid = [refund["idempotency_key"] for refund in gateway.provider.moved(order)]
-        assert sorted(paid) == sorted(row["key"] for row in rows), point
-        assert {(row["status"], row["claim_until"]) for row in rows} == {("succeeded", None)}, point
-        published = [r for r in await read_published(kafka_bootstrap, topic_prefix) if r.key in set(paid)]
-        told = await gateway.pool.fetch(
-            "select key, version from actions_history where key = any($1) and cause not in ('claimed', 'tried')", paid
-        )
-        assert {(r.key, r.version) for r in published} == {(row["key"], row["version"]) for row in told}, point
-        assert len({r.event_id for r in published}) == len({(r.key, r.version) for r in published}), point
+        for order in customers:
+            await check_order(gateway, order, point, await read_published(kafka_bootstrap, topic_prefix))
     print(f"killed at {len(POINTS)} points, {len(gateway.provider.moved())} payments, 0 violations")
 
 
