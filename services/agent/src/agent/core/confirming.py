@@ -71,7 +71,11 @@ def take_up_held_call(work: WorkItem, memory: Memory, run: RunProgress, canonica
         memory.held_call = held if waits_for_code else None
         return False
     memory.confirmed_calls = [*memory.confirmed_calls[-9:], canonical]
-    run.wish_confidence, run.wish_guard = held.get("confidence"), held.get("guard", "clean")
+    run.wish_guard = held.get("guard", "clean")
+    if not waits_for_code:
+        # A code is asked for by name of what it opens, and typing it is as plain as a wish gets; a "yes" says nothing
+        # of how sure the router was of what is being confirmed.
+        run.wish_confidence = held.get("confidence")
     call = {"id": f"toolu_held_{work.message.message_id[-12:]}", "name": held["name"], "input": held["args"]}
     run.turn = SavedTurn(text="", calls=[call], stop_reason="tool_use")
     return True
