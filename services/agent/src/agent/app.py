@@ -39,7 +39,9 @@ from common import db, service
 from common.clock import SystemClock
 from common.consumer import Consumer, Subscription
 from common.guard import Guard
+from common.guard.layered import LayeredGuard
 from common.guard.local import LocalGuard
+from common.guard.model import ModelGuard
 from common.guard.remote import HttpGuard
 from common.http import ServiceClient, health_routes, install_problem_handlers, serve
 from common.ids import OrderIds
@@ -171,7 +173,7 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             index=index,
             models=models,
             tokens=RedisTokenCounter(house.redis),
-            guard=_build_guard(house),
+            guard=build_guard(house.settings, house.providers, models, house.exit),
             is_grounded=lambda answer, passages, question: check_grounding(answer, passages, question).ok,
             clock=house.clock,
             small_model=house.settings.small_model,
@@ -199,7 +201,7 @@ def _build_loop(house: House, models: ModelGateway, index: SearchIndex) -> Parts
         sessions=house.sessions,
         models=models,
         tokens=RedisTokenCounter(house.redis),
-        guard=_build_guard(house),
+        guard=build_guard(house.settings, house.providers, models, house.exit),
         help_passages=lambda question, language: passages_of(index, question, language),
         clock=house.clock,
         limits=limits,
@@ -237,12 +239,22 @@ def _build_models(house: House) -> ModelGateway:
     return models
 
 
-def _build_guard(house: House) -> Guard:
-    if not house.providers.guard_url:
-        return LocalGuard()
-    remote = HttpGuard(house.providers.guard_url)
-    house.exit.push_async_callback(remote.close)
-    return remote
+def build_guard(
+    settings: AgentSettings, providers: ProviderSettings, models: ModelGateway, stack: AsyncExitStack
+) -> Guard:
+    """The guard that ``AGENT_GUARD`` names; whichever it is, no answer in time is "down"."""
+    match settings.guard or ("remote" if providers.guard_url else "local"):
+        case "local":
+            return LocalGuard()
+        case "remote":
+            if not providers.guard_url:
+                raise ValueError("AGENT_GUARD=remote needs GUARD_URL")
+            remote = HttpGuard(providers.guard_url)
+            stack.push_async_callback(remote.close)
+            return remote
+        case "llm":
+            # What rules and tripwire find costs nothing; the model is asked only about what they let pass.
+            return LayeredGuard(LocalGuard(), ModelGuard(models, settings.guard_model_timeout_s))
 
 
 def _build_api(house: House, consumer: Consumer, index: SearchIndex | None) -> FastAPI:

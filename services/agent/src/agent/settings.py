@@ -47,6 +47,10 @@ class AgentSettings(BaseSettings):
     small_model: str = "claude-haiku-5-5"
     second_large_model: str = "gpt-5.4"
     second_small_model: str = "gpt-5.4-mini"
+    # Empty: remote where GUARD_URL is set, else local. "llm": local first, then the small model on what that let pass.
+    guard: Literal["", "local", "remote", "llm"] = ""
+    # Each text of a turn waits this long at most for the model's verdict; later it is "down".
+    guard_model_timeout_s: float = 2.0
 
     @property
     def staff(self) -> StaffHours:

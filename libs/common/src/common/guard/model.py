@@ -44,5 +44,5 @@ def _only_json(text: str) -> Any:
     start, end = text.find("{"), text.rfind("}")
     try:
         return json.loads(text[start : end + 1])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
