@@ -1,5 +1,6 @@
 """One place builds the environment of every process: wiring is ours, tunables and providers are the caller's."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,16 @@ def test_secrets_are_made_once_and_private(tmp_path: Path) -> None:
     made = keep_secrets(tmp_path / "secrets.json")
     assert keep_secrets(tmp_path / "secrets.json") == made
     assert (tmp_path / "secrets.json").stat().st_mode & 0o077 == 0
+
+
+def test_secrets_of_an_earlier_version_gain_the_roles_that_are_new(tmp_path: Path) -> None:
+    file = tmp_path / "secrets.json"
+    made = keep_secrets(file)
+    old = json.loads(file.read_text())
+    del old["passwords"]["operator"]
+    file.write_text(json.dumps(old))
+    grown = keep_secrets(file)
+    assert grown.passwords.keys() == made.passwords.keys()
+    assert {**grown.passwords, "operator": ""} == {**made.passwords, "operator": ""}
+    assert grown == keep_secrets(file)
+    assert file.stat().st_mode & 0o777 == 0o600

@@ -387,6 +387,14 @@ async def provider() -> Provider:
 
 
 @pytest.fixture
+async def operator(database: Any) -> AsyncIterator[db.Database]:
+    """A pool of the operator's own login."""
+    pool = await db.open_pool(database.dsn("operator"), "ledger", min_size=1, max_size=1)
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
 def overrides() -> dict[str, Any]:
     """Settings a test wants otherwise; indirect parametrisation or a class's own fixture replaces it."""
     return {}

@@ -6,7 +6,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from toolgateway import books
+from toolgateway import books, comparing
 from toolgateway.core.books import safe_cell
 from toolgateway.switch import throw
 
@@ -45,6 +45,14 @@ async def paid(gateway: Any) -> Any:
         "alter table actions disable trigger all",
         "update legal_moves set to_status = 'pending'",
         "delete from tasks",
+        "update tasks set reason = 'x'",
+        "update controls set mode = 'on'",
+        "update controls set ceilings = '{}'",
+        "insert into controls default values",
+        "delete from controls",
+        "truncate controls",
+        "alter table controls disable trigger all",
+        "set role operator",
         "set role postgres",
     ],
 )
@@ -100,33 +108,33 @@ async def test_history_months_are_ready_and_the_catch_all_stays_empty(paid: Any)
     assert await paid.pool.fetchval("select prepare_history(12)") == 0
 
 
-async def test_the_kill_switch_sends_money_to_approval_and_stop_stops_everything(gateway: Any) -> None:
-    await throw(gateway.pool, ["approval"], "op")
+async def test_the_kill_switch_sends_money_to_approval_and_stop_stops_everything(gateway: Any, operator: Any) -> None:
+    await throw(operator, ["approval"], "op")
     answer = await gateway.refund()
     assert (answer["status"], answer["result"]["reason"]) == ("awaiting_approval", "kill_switch")
-    await throw(gateway.pool, ["stop"], "op")
+    await throw(operator, ["stop"], "op")
     assert (await gateway.refund("L1", "39.00"))["status"] == "blocked"
     assert (await gateway.decide(KEY, 1))[0] == 409
     assert gateway.provider.moved() == []
-    await throw(gateway.pool, ["on"], "op")
+    await throw(operator, ["on"], "op")
     assert (await gateway.refund("L1", "39.00"))["status"] == "succeeded"
     assert (await gateway.decide(KEY, 1))[1]["status"] == "succeeded"
     assert await gateway.pool.fetchval("select count(*) from audit where what = 'switch'") == 3
 
 
-async def test_an_automatic_row_is_not_sent_again_while_the_switch_is_thrown(gateway: Any) -> None:
+async def test_an_automatic_row_is_not_sent_again_while_the_switch_is_thrown(gateway: Any, operator: Any) -> None:
     gateway.provider.faults = ["hang"]
     await gateway.refund()
-    await throw(gateway.pool, ["approval"], "op")
+    await throw(operator, ["approval"], "op")
     _, row = await gateway.resume(KEY)
     assert (row["status"], row["last_error"]) == ("pending", "kill_switch")
     assert gateway.provider.moved() == []
-    await throw(gateway.pool, ["on"], "op")
+    await throw(operator, ["on"], "op")
     assert (await gateway.resume(KEY))[1]["status"] == "succeeded"
 
 
-async def test_automatic_money_stops_at_the_hours_ceiling_under_concurrency(gateway: Any) -> None:
-    await throw(gateway.pool, ["ceiling", "USD", "100.00", "1000.00"], "op")
+async def test_automatic_money_stops_at_the_hours_ceiling_under_concurrency(gateway: Any, operator: Any) -> None:
+    await throw(operator, ["ceiling", "USD", "100.00", "1000.00"], "op")
     for n in range(8):
         gateway.provider.put_order(f"55000{n:02d}", f"C-{n}")
     asks = (gateway.refund("L1", "39.00", order=f"55000{n:02d}", session=gateway.session(f"C-{n}")) for n in range(8))
@@ -139,12 +147,15 @@ async def test_automatic_money_stops_at_the_hours_ceiling_under_concurrency(gate
 
 async def test_a_stray_on_either_side_of_the_books_opens_a_task(paid: Any) -> None:
     payments = paid.built.payments
-    assert await books.compare(paid.pool, payments) == []
+    assert await comparing.compare(paid.pool, payments) == []
     paid.provider.record({"order_id": "4417028", "line_id": "L1", "amount_minor": 500, "currency": "USD"}, None)
-    [stray] = await books.compare(paid.pool, payments)
+    [stray] = await comparing.compare(paid.pool, payments)
     assert stray.reason == "money_without_row"
     paid.provider.refunds.pop(0)
-    assert {s.reason for s in await books.compare(paid.pool, payments)} == {"money_without_row", "row_without_money"}
+    assert {s.reason for s in await comparing.compare(paid.pool, payments)} == {
+        "money_without_row",
+        "row_without_money",
+    }
     tasks = await paid.pool.fetch("select about, reason from tasks order by reason")
     assert [(t["about"], t["reason"]) for t in tasks] == [("re_2", "money_without_row"), (KEY, "row_without_money")]
 
@@ -158,7 +169,7 @@ async def test_rows_lost_in_a_restore_are_rebuilt_before_money_moves_again(gatew
     assert (answer["status"], answer["result"]["repeated"]) == ("succeeded", True)
     assert answer["result"]["reference"] == refund["refund_id"]
     assert len(gateway.provider.moved()) == 1
-    assert await books.compare(gateway.pool, gateway.built.payments) == []
+    assert await comparing.compare(gateway.pool, gateway.built.payments) == []
 
 
 async def test_bb_con_05_the_audit_export_computes_nothing_and_keeps_numbers(paid: Any) -> None:

@@ -24,7 +24,7 @@ def dsn_for(admin_dsn: str, *, database: str | None = None, user: str | None = N
 
 @dataclass(frozen=True)
 class TestDatabase:
-    """One database; `dsn(role)` logs in as gateway, support, ledger, approvals or reconciler, or as admin."""
+    """One database; `dsn(role)` logs in as one of LOGIN_ROLES, or as admin."""
 
     __test__ = False  # for pytest, which collects what is called Test…
 

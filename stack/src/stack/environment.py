@@ -186,6 +186,7 @@ def stack_file(stack: Stack) -> str:
         "KAFKA_BOOTSTRAP": stack.addresses["kafka"],
         "TOPIC_PREFIX": stack.topic_prefix,
         "DATABASE_URL": stack.admin_dsn,
+        "OPERATOR_DATABASE_URL": stack.dsn("operator"),
         "REDIS_URL": stack.addresses["redis"],
         "PIDS_DIR": str(stack.run / "pids"),
         "KEYS_DIR": str(stack.run / "keys"),

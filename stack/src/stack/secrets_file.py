@@ -3,7 +3,7 @@
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from common.migrate import LOGIN_ROLES
@@ -20,9 +20,17 @@ class StackSecrets:
 
 
 def keep_secrets(file: Path) -> StackSecrets:
-    """Reads the file, or makes it on the first start of this checkout."""
+    """Reads the file, or makes it on the first start of this checkout; a role that is new gets its password then."""
     if file.exists():
-        return StackSecrets(**json.loads(file.read_text()))
+        kept = StackSecrets(**json.loads(file.read_text()))
+        new = {role: secrets.token_urlsafe(18) for role in LOGIN_ROLES if role not in kept.passwords}
+        if new:
+            kept = replace(kept, passwords=kept.passwords | new)
+            beside = file.with_suffix(".new")
+            beside.unlink(missing_ok=True)
+            _write(beside, kept)
+            beside.replace(file)
+        return kept
     made = StackSecrets(
         instance=secrets.token_hex(4),
         passwords={role: secrets.token_urlsafe(18) for role in LOGIN_ROLES},
@@ -30,6 +38,10 @@ def keep_secrets(file: Path) -> StackSecrets:
         webhook_secret=secrets.token_urlsafe(32),
     )
     file.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-        json.dump(asdict(made), out, indent=1)
+    _write(file, made)
     return made
+
+
+def _write(file: Path, kept: StackSecrets) -> None:
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        json.dump(asdict(kept), out, indent=1)

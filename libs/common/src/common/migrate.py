@@ -19,7 +19,8 @@ from common.telemetry import get_logger
 
 # Schema → the package that owns it.
 OWNERS = {"gateway": "gateway", "support": "agent", "ledger": "toolgateway", "approvals": "approvals"}
-LOGIN_ROLES = ("gateway", "support", "ledger", "approvals", "reconciler")
+# ``operator`` is a person's: it throws the kill switch and closes tasks. No service logs in as it.
+LOGIN_ROLES = ("gateway", "support", "ledger", "approvals", "reconciler", "operator")
 _PASSWORDS = {role: f"{role.upper()}_PASSWORD" for role in LOGIN_ROLES}
 _SEEN_TABLE = "create table if not exists schema_migrations (name text primary key, at timestamptz default now())"
 _SAFE_NAME = re.compile(r"[a-z][a-z0-9_]{0,50}")

@@ -16,6 +16,7 @@ from reconciler.settings import Settings
 
 _runs = Counter("reconciler_runs_total", "Runs of a job by outcome", ["job", "outcome"])
 _found = Counter("reconciler_found_total", "Things found hanging", ["job"])
+_open_tasks = Gauge("ledger_open_tasks", "Tasks of the ledger that wait for a person")
 _failing = Gauge("reconciler_failing_runs", "Failures of a job in a row", ["job"])
 _log = get_logger()
 # Rows of one order wait for each other's lock anyway; a few at a time keeps a sick provider from being stormed.
@@ -53,6 +54,14 @@ class Jobs:
         """Have approvals past their deadline put before the leads."""
         return await self._toolgateway.escalate_overdue()
 
+    async def compare_books(self) -> int:
+        """Have the provider's books compared with the ledger once a day; returns what waits for a person."""
+        books = await self._toolgateway.compare_books(self._settings.compare_every_s)
+        _open_tasks.set(books.open_tasks)
+        if books.begun:
+            _log.info("books are being compared", open_tasks=books.open_tasks, strays_before=books.last_strays)
+        return books.open_tasks
+
     async def wake_outboxes(self) -> int:
         """Wake relays whose events are late."""
         late = await wake_late(self._settings.database_url, self._settings.outbox_late_s)
@@ -84,4 +93,5 @@ HANDLERS = {
     "runs": Jobs.release_runs,
     "approvals": Jobs.escalate_approvals,
     "outboxes": Jobs.wake_outboxes,
+    "books": Jobs.compare_books,
 }

@@ -20,4 +20,6 @@ class Settings(BusSettings):
     pending_after_s: float = Field(300.0, gt=0)
     every_s: float = Field(30.0, gt=0)
     outbox_late_s: float = Field(30.0, gt=0)
+    # Provider and ledger are compared this often (SPEC §15): asked for at every period, done by whoever comes first.
+    compare_every_s: float = Field(86_400.0, ge=60, le=31 * 86_400.0)
     batch: int = Field(100, ge=1, le=1_000)

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse, Response
 
 from common.errors import Malformed, Verdict
 from common.http import Problem, install_problem_handlers
-from toolgateway import handlers
+from toolgateway import handlers, operating
 from toolgateway.access import Access, read_body, read_context
 from toolgateway.adapters import store
 from toolgateway.apidocs import DECISION, ROW, TOOL_ANSWER, TOOL_CALL, TOOL_LIST, WEBHOOK, answers, body, rows
@@ -31,6 +31,7 @@ def build_api(parts: handlers.Parts, access: Access, hooks: Hooks, patience: Pat
     app.include_router(_ledger(parts, access, patience))
     app.include_router(_approvals(parts, access))
     app.include_router(_hooks(parts, hooks))
+    app.include_router(operating.router(parts, access))
     return app
 
 

@@ -89,6 +89,35 @@ DECISION: Schema = {
         "digest": {"type": ["string", "null"]},
     },
 }
+TASK: Schema = {
+    "type": "object",
+    "required": ["id", "opened_at", "about", "reason", "details", "closed_at", "closed_by", "closed_why"],
+    "properties": {
+        "id": {"type": "integer"},
+        "opened_at": _TEXT,
+        "about": {"type": "string", "description": "A ledger key, a refund's id or an order."},
+        "reason": _TEXT,
+        "details": {"type": "object"},
+        "closed_at": {"type": ["string", "null"]},
+        "closed_by": {"type": ["string", "null"]},
+        "closed_why": {"type": ["string", "null"]},
+    },
+}
+TASK_CLOSE: Schema = {
+    "type": "object",
+    "required": ["why"],
+    "properties": {"why": {"type": "string", "minLength": 1, "maxLength": 2000}},
+}
+COMPARE: Schema = {"type": "object", "properties": {"not_within_s": {"type": "number", "minimum": 0}}}
+COMPARED: Schema = {
+    "type": "object",
+    "required": ["begun", "last", "open_tasks"],
+    "properties": {
+        "begun": {"type": "boolean"},
+        "last": {"type": ["object", "null"]},
+        "open_tasks": {"type": "integer", "minimum": 0},
+    },
+}
 WEBHOOK: Schema = {"type": "object", "required": ["id", "type", "data"]}
 
 

@@ -31,6 +31,7 @@ from toolgateway.api import build_api
 from toolgateway.approving import Approving
 from toolgateway.asking import Asking
 from toolgateway.background import Background
+from toolgateway.comparing import Comparing
 from toolgateway.effects import Effects
 from toolgateway.facts import Facts
 from toolgateway.hooks import Hooks
@@ -122,6 +123,7 @@ def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
         ),
         staff_tokens=StaffTokens(staff_login),
         background=Background(),
+        comparing=Comparing(pool, payments),
         inline_s=settings.inline_s,
     )
     api = build_api(parts, Access(verifier, clock), Hooks(pool, payments), patience)

@@ -21,8 +21,9 @@ from toolgateway.adapters.payments import Payments, ProviderRefund
 from toolgateway.app import build
 from toolgateway.audit import evidence
 from toolgateway.audit.checkers import run_checkers
+from toolgateway.comparing import compare
 from toolgateway.core.actions import ledger_columns
-from toolgateway.core.books import Entry, Stray, csv_text, find_strays, read_refund_key
+from toolgateway.core.books import csv_text, read_refund_key
 from toolgateway.core.digests import approval_digest, canonical_json
 from toolgateway.facts import Facts
 from toolgateway.policy import load_policy, packaged_policy
@@ -32,16 +33,6 @@ _COLUMNS = [
     "key", "kind", "customer_id", "conversation_id", "order_id", "line_id", "amount", "currency", "status", "verdict",
     "policy_version", "policy_reason", "approved_by", "external_ref", "attempts", "created_at", "updated_at", "version",
 ]  # fmt: skip
-
-
-async def compare(pool: db.Database, payments: Payments) -> list[Stray]:
-    """Compare both books, open a task for each stray and return them."""
-    # The provider first: a refund made in between is then a row without news, never money without a row.
-    entries = [_entry(refund) for refund in await payments.list_all_refunds()]
-    strays = find_strays(entries, await store.list_all(pool))
-    for stray in strays:
-        await operations.open_task(pool, stray.about, stray.reason, stray.details)
-    return strays
 
 
 async def rebuild(pool: db.Database, payments: Payments, facts: Facts) -> list[str]:
@@ -72,10 +63,6 @@ async def export(pool: db.Database, form: str) -> str:
     if form == "csv":
         return csv_text(_COLUMNS, rows)
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def _entry(refund: ProviderRefund) -> Entry:
-    return Entry(refund.refund_id, refund.order_id, refund.key, refund.amount_minor, refund.status != "failed")
 
 
 def _rebuilt(refund: ProviderRefund, key: str, parts: tuple[str, str, str, int], customer_id: str) -> store.NewAction:

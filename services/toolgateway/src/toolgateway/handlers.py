@@ -21,6 +21,7 @@ from toolgateway.adapters.staff import StaffTokens
 from toolgateway.approving import Approving, Decided, Decision, NotDecided
 from toolgateway.asking import Asker, Asking, Context, OrderMissing, WrongAmount
 from toolgateway.background import Background
+from toolgateway.comparing import Comparing
 from toolgateway.core.actions import Action, ledger_columns, tool_result
 from toolgateway.core.arguments import (
     WRITES,
@@ -62,6 +63,7 @@ class Parts:
     help_center: HelpCenter
     staff_tokens: StaffTokens
     background: Background
+    comparing: Comparing
     inline_s: float
 
 

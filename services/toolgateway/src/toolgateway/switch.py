@@ -1,5 +1,7 @@
 """``python -m toolgateway.switch``: the operator's kill switch and the ceilings on automatic money, thrown in seconds.
 
+Logs in as ``OPERATOR_DATABASE_URL`` says: the service's own login may read the switch and not move it.
+
 status                          show what is set
 on | approval | stop            run normally · all money to approval (also ``off``) · nothing changes at all
 ceiling USD 50000.00 400000.00  automatic money per hour and day in one currency, over the policy's own
@@ -42,11 +44,10 @@ async def _save(
 ) -> None:
     async with pool.acquire() as conn, conn.transaction():
         await operations.save_controls(conn, mode, ceilings, who)
-        await operations.save_audit(conn, "switch", who, reason=mode or "ceilings", details={"ceilings": ceilings})
 
 
 async def _main(arguments: list[str]) -> int:
-    pool = await db.open_pool(os.environ["TOOLGATEWAY_DATABASE_URL"], "ledger", min_size=1, max_size=1)
+    pool = await db.open_pool(os.environ["OPERATOR_DATABASE_URL"], "ledger", min_size=1, max_size=1)
     try:
         print(json.dumps(await throw(pool, arguments, getpass.getuser()), default=str))
     except Malformed as e:

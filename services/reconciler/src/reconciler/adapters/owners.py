@@ -22,6 +22,15 @@ class PendingRow:
     order_id: str
 
 
+@dataclass(frozen=True)
+class Books:
+    """What the toolgateway says of the books: whether a comparison has begun now, and what waits for a person."""
+
+    begun: bool
+    open_tasks: int
+    last_strays: int | None
+
+
 class Toolgateway:
     """Asks for pending rows and has each resumed under its own key."""
 
@@ -52,6 +61,12 @@ class Toolgateway:
         """Have approvals past their deadline put before the leads; returns how many were."""
         body = (await self._call("POST", "/v1/approvals/escalate-overdue")).body
         return int(body.get("escalated", 0))
+
+    async def compare_books(self, not_within_s: float) -> Books:
+        """Have ledger and provider compared unless that was done within these seconds, by whomever."""
+        body = (await self._call("POST", "/v1/books/compare", json={"not_within_s": not_within_s})).body
+        last = body["last"] or {}
+        return Books(bool(body["begun"]), int(body["open_tasks"]), last.get("strays"))
 
     async def _call(self, method: str, path: str, **options: Any) -> Reply:
         return await _ask(self._http, self._credentials, self._clock, method, path, **options)
