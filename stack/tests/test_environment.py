@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from common.migrate import LOGIN_ROLES
 from stack.environment import PROCESSES, Stack, process_environment, stack_file
 from stack.secrets_file import StackSecrets, keep_secrets
 
-PASSWORDS = {role: f"pw-{role}" for role in ("gateway", "support", "ledger", "approvals", "reconciler")}
+PASSWORDS = {role: f"pw-{role}" for role in LOGIN_ROLES}
 STACK = Stack(
     run=Path("/somewhere/.run"),
     addresses={
