@@ -81,6 +81,24 @@ async def test_the_budget_holds_for_all_tries_together() -> None:
         await ModelGateway([Scripted("a", "hang")], SystemClock()).ask(REQUEST, 0.05)
 
 
+async def test_calls_dropped_by_their_caller_do_not_rest_the_provider_but_those_out_of_time_do() -> None:
+    hanging = Scripted("a", *["hang"] * 3, "ok", *["hang"] * 3)
+    gateway = ModelGateway([hanging], SystemClock(), breaker_threshold=3, breaker_rest_s=60)
+    for n in range(1, 4):
+        dropped = asyncio.create_task(gateway.ask(REQUEST, 5))
+        while hanging.asked < n:  # noqa: ASYNC110 - the script has no event
+            await asyncio.sleep(0)
+        dropped.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await dropped
+    assert (await gateway.ask(REQUEST, 5)).provider == "a"
+    for _ in range(3):
+        with pytest.raises(BudgetSpent):
+            await gateway.ask(REQUEST, 0.01)
+    with pytest.raises(ModelsDown, match="resting"):
+        await gateway.ask(REQUEST, 5)
+
+
 async def test_a_long_retry_after_moves_on_to_the_second_provider() -> None:
     first, second = Scripted("first", ModelFault("429", retry_after_s=10.0)), Scripted("second", "ok")
     async with asyncio.timeout(2):

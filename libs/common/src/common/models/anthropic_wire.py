@@ -50,7 +50,8 @@ class AnthropicProvider:
             raise _sorted(error) from error
         except (anthropic.APIError, httpx2.HTTPError, ValueError, OSError) as error:
             # A dropped socket surfaces as a raw httpx2 error, a garbled event as a JSON one: neither is the SDK's own.
-            raise ModelFault(f"anthropic: {type(error).__name__}") from error
+            cause = f" ({type(error.__cause__).__name__})" if error.__cause__ is not None else ""
+            raise ModelFault(f"anthropic: {type(error).__name__}{cause}") from error
         return assembly.finish()
 
     async def close(self) -> None:

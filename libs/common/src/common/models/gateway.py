@@ -47,6 +47,15 @@ class RetryPlan:
     longest_wait_s: float = 4.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One request on its way through the tries: who listens, and the time all of them have together."""
+
+    request: ModelRequest
+    hearer: Hearer | None
+    budget: asyncio.Timeout
+
+
 @dataclass
 class ModelGateway:
     """Providers in order of preference, a breaker each; ``ask`` either returns a whole turn or raises ModelsDown."""
@@ -72,9 +81,9 @@ class ModelGateway:
         """
         started = self.clock.monotonic()
         try:
-            async with asyncio.timeout(budget_s):
+            async with asyncio.timeout(budget_s) as budget:
                 await self._wait_for_quota(priority)
-                turn = await self._first_answer(request, hearer)
+                turn = await self._first_answer(_Question(request, hearer, budget))
         except TimeoutError as error:
             raise BudgetSpent(f"no model answered within {budget_s:.1f} s") from error
         return replace(turn, waited_s=self.clock.monotonic() - started)
@@ -90,18 +99,16 @@ class ModelGateway:
                 raise ModelsDown("the model quota is used up")
             await asyncio.sleep(1.0)
 
-    async def _first_answer(self, request: ModelRequest, hearer: Hearer | None) -> ModelTurn:
+    async def _first_answer(self, question: _Question) -> ModelTurn:
         reasons: list[str] = []
         for provider in self.providers:
             try:
-                return await self._ask_one(provider, request, hearer, is_last=provider is self.providers[-1])
+                return await self._ask_one(provider, question, is_last=provider is self.providers[-1])
             except (ModelFault, ModelRefused) as error:
                 reasons.append(error.reason)
         raise ModelsDown("; ".join(reasons) or "no provider is configured")
 
-    async def _ask_one(
-        self, provider: Provider, request: ModelRequest, hearer: Hearer | None, *, is_last: bool
-    ) -> ModelTurn:
+    async def _ask_one(self, provider: Provider, question: _Question, *, is_last: bool) -> ModelTurn:
         breaker = self._breakers[provider.name]
         fault = ModelFault(f"{provider.name}: resting after failures")
         for attempt in range(self.plan.tries):
@@ -109,7 +116,7 @@ class ModelGateway:
                 _CALLS.labels(provider.name, "resting").inc()
                 break
             try:
-                return await self._once(provider, request, hearer, breaker)
+                return await self._once(provider, question, breaker)
             except ModelFault as error:
                 fault = error
                 if attempt + 1 < self.plan.tries:
@@ -126,12 +133,11 @@ class ModelGateway:
             return own
         return None if error.retry_after_s > own and not is_last else max(own, error.retry_after_s)
 
-    async def _once(
-        self, provider: Provider, request: ModelRequest, hearer: Hearer | None, breaker: Breaker
-    ) -> ModelTurn:
+    async def _once(self, provider: Provider, question: _Question, breaker: Breaker) -> ModelTurn:
         await crash_point("model.before_call")
         # What the customer has already heard of an earlier try is part of the question to the next one.
-        asked = request if hearer is None else await hearer.begin(request)
+        hearer = question.hearer
+        asked = question.request if hearer is None else await hearer.begin(question.request)
         try:
             with _SECONDS.labels(provider.name).time():
                 turn = await provider.ask(asked, hearer)
@@ -144,7 +150,9 @@ class ModelGateway:
             raise
         except asyncio.CancelledError:
             # A call that ran into the turn's budget is a failure of the provider too, else a hanging one is never left.
-            breaker.failed()
+            # One whose run was taken away says nothing about the provider: a worker that drops its runs would rest it.
+            if question.budget.expired():
+                breaker.failed()
             _CALLS.labels(provider.name, "cancelled").inc()
             raise
         breaker.succeeded()
