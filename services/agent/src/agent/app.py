@@ -121,6 +121,8 @@ async def _build_house(
     clock = SystemClock()
     pool = await db.open_pool(settings.database_url, "support")
     stack.push_async_callback(pool.close)
+    claims = await db.open_pool(settings.database_url, "support", min_size=1, max_size=1)
+    stack.push_async_callback(claims.close)
     producer = Producer(bus.kafka_bootstrap, bus.topic_prefix, bus.kafka_tls_dir)
     await producer.start()
     stack.push_async_callback(producer.stop)
@@ -138,7 +140,7 @@ async def _build_house(
         providers=providers,
         clock=clock,
         pool=pool,
-        runs=RunStore(pool),
+        runs=RunStore(pool, claims),
         producer=producer,
         redis=redis,
         verifier=verifier,

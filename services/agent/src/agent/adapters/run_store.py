@@ -139,10 +139,13 @@ class Ending:
 
 
 class RunStore:
-    """Claims, checkpoints and endings; every method is one statement or one transaction."""
+    """Claims, checkpoints and endings; every method is one statement or one transaction.
 
-    def __init__(self, pool: db.Database) -> None:
-        self._pool = pool
+    ``for_claims`` is a connection that claims are kept over, so that renewing waits behind nobody's saves.
+    """
+
+    def __init__(self, pool: db.Database, for_claims: db.Database | None = None) -> None:
+        self._pool, self._for_claims = pool, for_claims or pool
 
     async def claim(self, routes: Sequence[str], worker: str, ttl_s: float, limit: int) -> list[ClaimedRun]:
         """Claim up to ``limit`` runs that may start now, live channels and the oldest first."""
@@ -165,7 +168,7 @@ class RunStore:
 
     async def renew(self, held: Sequence[ClaimedRun], ttl_s: float) -> set[str]:
         """Push the expiry of claims that still hold; returns their message ids, the others are lost."""
-        rows = await self._pool.fetch(_RENEW, [r.message_id for r in held], [r.version for r in held], ttl_s)
+        rows = await self._for_claims.fetch(_RENEW, [r.message_id for r in held], [r.version for r in held], ttl_s)
         return {row["message_id"] for row in rows}
 
     async def hand_back(self, held: Sequence[ClaimedRun]) -> None:
