@@ -144,7 +144,7 @@ class RunStore:
     ``for_claims`` is a connection that claims are kept over, so that renewing waits behind nobody's saves.
     """
 
-    def __init__(self, pool: db.Database, for_claims: db.Database | None = None) -> None:
+    def __init__(self, pool: db.Database, for_claims: "db.Database | None" = None) -> None:
         self._pool, self._for_claims = pool, for_claims or pool
 
     async def claim(self, routes: Sequence[str], worker: str, ttl_s: float, limit: int) -> list[ClaimedRun]:
