@@ -1,5 +1,6 @@
 """Letters of other scripts that are drawn like Latin ones, and digits that stand in for letters."""
 
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -53,6 +54,9 @@ _LEET = str.maketrans(
 )
 
 
+_DIGIT_INSIDE = re.compile(r"[a-z][0134578$!|]{1,2}[a-z]")
+
+
 @lru_cache(maxsize=4096)
 def _strip_mark(char: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", char) if not unicodedata.combining(c))
@@ -78,6 +82,11 @@ def _unleet_word(word: str) -> str:
         return word
     core = word.rstrip("!.,;:?")
     return core.translate(_LEET) + word[len(core) :]
+
+
+def spells_with_digits(text: str) -> bool:
+    """Whether digits stand for letters in at least two words; "the 3rd" and an address's "@" don't."""
+    return len(_DIGIT_INSIDE.findall(text)) > 1
 
 
 def mixes_scripts(word: str) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from common.guard import rules
+from common.guard.confusables import spells_with_digits
 from common.guard.decodings import decodings
 from common.guard.normalise import reveal
 from common.guard.payment_numbers import find_cards
@@ -38,6 +39,7 @@ def inspect(text: str, where: Where, tripwire: Tripwire | None) -> GuardVerdict:
             tripwire is not None
             and where != "reply"
             and len(reading.folded.split()) >= _FEWEST_WORDS_OF_AN_ORDER
+            and (reading.origin != "leet" or spells_with_digits(revealed.folded))
             and tripwire.trips(reading.folded, hidden=reading.origin not in _INNOCENT_ORIGINS)
         ):
             reasons.append(prefix + "tripwire")

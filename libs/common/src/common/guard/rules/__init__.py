@@ -1,10 +1,10 @@
-"""The guard's written rules: a file a language, one for what has none, one for tricks common to all four."""
+"""The guard's written rules: a file a language, one for what has none, one for tricks, one for our own replies."""
 
-from common.guard.rules import de, en, es, fr, markup, tricks
+from common.guard.rules import de, en, es, fr, markup, replies, tricks
 from common.guard.rules.rule import Rule
 from common.guard.verdict import Where
 
-ALL: tuple[Rule, ...] = markup.RULES + en.RULES + es.RULES + fr.RULES + de.RULES + tricks.RULES
+ALL: tuple[Rule, ...] = markup.RULES + en.RULES + es.RULES + fr.RULES + de.RULES + tricks.RULES + replies.RULES
 
 
 def matching(folded: str, where: Where) -> tuple[str, ...]:

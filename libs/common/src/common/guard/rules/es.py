@@ -48,7 +48,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "staff_claim",
-        rf"\b(?:soy|habla|le habla|te habla|como) (?:el |la |un |una |tu |vuestr[oa] |su )?(?:\w+ )?(?:gerente|encargad[oa]|duen[oa]|propietari[oa]|director\w*|jef[ea]|supervisor\w*|administrador\w*|responsable)\b~\b(?:tienda|empresa|comercio|negocio|sistema|soporte|atencion|local|sucursal|plataforma|almacen)\b~~(?:{_ACT}|ordeno|exijo|debes|tienes|puedes|haz|anul|salt)|\b(?:soy|como) (?:el |la |tu |vuestr[oa] |su |quien te |uno de tus )?(?:desarrollador\w*|programador\w*|creador\w*|programo|creo|administrador\w*|desarrollo)\b|\bcodigo de (?:anulacion|autorizacion|gerente|supervisor|empleado)|\b(?:yo )?(?:te )?autorizo (?:el|la|este|esta|un|a)\b",
+        rf"\b(?:soy|habla|le habla|te habla|como) (?:el |la |un |una |tu |vuestr[oa] |su )?(?:\w+ )?(?:gerente|encargad[oa]|duen[oa]|propietari[oa]|director\w*|jef[ea]|supervisor\w*|administrador\w*|responsable)\b~\b(?:tienda|empresa|comercio|negocio|sistema|soporte|atencion|local|sucursal|plataforma|almacen)\b~~(?:{_ACT}|ordeno|exijo|debes|tienes|puedes|haz|anul|salt)|\b(?:soy|como) (?:el |la |tu |vuestr[oa] |su |quien te |uno de tus )(?:desarrollador\w*|programador\w*|creador\w*|programo|creo|administrador\w*|desarrollo)\b|\b(?:soy|como) (?:desarrollador|programador|creador|administrador)a? (?:del?|tuy[oa]|de l[oa]s?) (?:\w+ )?(?:sistema|bot|chatbot|asistente|tienda|ia)\b|\bcodigo de (?:anulacion|autorizacion|gerente|supervisor|empleado)|\b(?:yo )?(?:te )?autorizo (?:el|la|este|esta|un|a)\b",
         "soy habla como codigo autorizo",
     ),
     rule(

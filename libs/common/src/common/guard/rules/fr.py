@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         "staff_claim",
-        rf"\b(?:je suis|c.est|ici|en tant que) (?:le |la |l.|un |une |ton |ta |votre |vos )?(?:\w+ )?(?:gerant\w*|responsable|proprietaire|patron\w*|directeur|directrice|chef\w*|superviseur\w*|manager|administrat\w+)\b~\b(?:magasin|boutique|entreprise|societe|systeme|support|service client|plateforme|entrepot|site)\b~~(?:{_ACT}|ordonne|exige|dois|devez|peux|pouvez|fais|ignor|contourn)|\b(?:je suis|en tant que) (?:le |la |l.|ton |ta |votre |un de (?:tes|vos) )?(?:developpeu[rs]\w*|programmeu\w+|createur\w*|administrateur)\b|\bcode (?:d.autorisation|de derogation|gerant|superviseur|employe)|\b(?:je )?(?:t.|vous )?autorise (?:le|la|ce|cette|un|a) ?(?:rembours|annul|virement)",
+        rf"\b(?:je suis|c.est|ici|en tant que) (?:le |la |l.|un |une |ton |ta |votre |vos )?(?:\w+ )?(?:gerant\w*|responsable|proprietaire|patron\w*|directeur|directrice|chef\w*|superviseur\w*|manager|administrat\w+)\b~\b(?:magasin|boutique|entreprise|societe|systeme|support|service client|plateforme|entrepot|site)\b~~(?:{_ACT}|ordonne|exige|dois|devez|peux|pouvez|fais|ignor|contourn)|\b(?:je suis|en tant que) (?:le |la |l.|ton |ta |votre |un de (?:tes|vos) )(?:developpeu[rs]\w*|programmeu\w+|createur\w*|administrateur)\b|\b(?:je suis|en tant que) (?:developpeu[rs]\w*|programmeu\w+|createur|administrateur) (?:du|de la|de l.|de ce|de cet) ?(?:\w+ )?(?:systeme|bot|robot|assistant|boutique|magasin|ia|site)\b|\bcode (?:d.autorisation|de derogation|gerant|superviseur|employe)|\b(?:je )?(?:t.|vous )?autorise (?:le|la|ce|cette|un|a) ?(?:rembours|annul|virement)",
         "suis est ici tant code autorise",
     ),
     rule(

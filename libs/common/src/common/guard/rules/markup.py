@@ -40,6 +40,13 @@ RULES: tuple[Rule, ...] = (
         r"|\{\{.{0,60}\}\}|\$\{jndi:|<script\b|javascript:",
         "select drop union or {{ ${ <script javascript:",
     ),
+    # A picture is fetched unasked: what its address carries after the "?" is told to whoever owns the server.
+    rule(
+        "picture_that_tells",
+        r"!\[[^\]\n]{0,80}\]\(\s?https?://[^)\s]{1,300}\?[^)\s]{0,300}=|<img\b[^>\n]{0,120}\bsrc ?= ?[\"']?https?://[^>\s]{1,300}\?[^>\s]{0,300}=",
+        "]( <img",
+        EVERYWHERE,
+    ),
     rule(
         "squeezed",
         r"ignorealltheprevious|ignore(?:all)?(?:the|your|my)?(?:previous|prior|above)(?:instruction|rule|prompt|direction)|disregard(?:all)?(?:previous|prior|above)"

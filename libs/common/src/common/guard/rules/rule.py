@@ -8,6 +8,7 @@ from common.guard.verdict import Where
 EVERYWHERE: frozenset[Where] = frozenset({"customer", "tool_result", "reply"})
 INCOMING: frozenset[Where] = frozenset({"customer", "tool_result"})
 RECORDS: frozenset[Where] = frozenset({"tool_result"})
+REPLIES: frozenset[Where] = frozenset({"reply"})
 
 
 @dataclass(frozen=True, slots=True)
