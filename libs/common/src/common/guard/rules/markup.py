@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 - a pattern is read as one line
 
-from common.guard.rules.rule import EVERYWHERE, Rule, rule
+from common.guard.rules.rule import EVERYWHERE, RECORDS, REPLIES, Rule, rule
 
 TOOLS = (
     "get_order|list_orders|issue_refund|cancel_order|change_address|create_return_label|update_account_field"
@@ -40,12 +40,13 @@ RULES: tuple[Rule, ...] = (
         r"|\{\{.{0,60}\}\}|\$\{jndi:|<script\b|javascript:",
         "select drop union or {{ ${ <script javascript:",
     ),
-    # A picture is fetched unasked: what its address carries after the "?" is told to whoever owns the server.
+    # A picture is fetched unasked: what its address carries after the "?" is told to whoever owns the server. A customer's mail
+    # may carry such pictures in its signature.
     rule(
         "picture_that_tells",
         r"!\[[^\]\n]{0,80}\]\(\s?https?://[^)\s]{1,300}\?[^)\s]{0,300}=|<img\b[^>\n]{0,120}\bsrc ?= ?[\"']?https?://[^>\s]{1,300}\?[^>\s]{0,300}=",
         "]( <img",
-        EVERYWHERE,
+        RECORDS | REPLIES,
     ),
     rule(
         "squeezed",
