@@ -193,8 +193,9 @@ async def test_a_stream_cut_after_a_sentence_is_gone_on_with_and_repeats_nothing
     assert "broke off here" in note["content"][0]["text"]
 
 
-async def test_when_nothing_is_missing_the_reply_just_ends(scene: Scene, make_work: Any) -> None:
-    scene.writing.turns = [[f"{SORRY} {WHICH} ", "A", scene.read(2), ModelFault("cut")], [NOTHING_MORE]]
+@pytest.mark.parametrize("marked", [[NOTHING_MORE], [f"{NOTHING_MORE}\n", "\n", NOTHING_MORE]])
+async def test_when_nothing_is_missing_the_reply_just_ends(scene: Scene, make_work: Any, marked: list[Step]) -> None:
+    scene.writing.turns = [[f"{SORRY} {WHICH} ", "A", scene.read(2), ModelFault("cut")], marked]
     await scene.play(make_work())
     assert await scene.reply() == f"{SORRY} {WHICH}"
 

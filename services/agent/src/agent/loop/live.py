@@ -80,7 +80,7 @@ class LiveReply:
     def hear(self, text: str) -> None:
         """Take text in. Raises LostClaim or TakenOver when a release found out that nobody waits for the rest."""
         self._heard = True
-        self._waiting += self._stream.feed(text)
+        self._waiting += [words for s in self._stream.feed(text) if (words := without_marker(s))]
         if not (self._waiting and self._open):
             return
         if self._releasing is not None:
