@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,30 @@ def test_no_money_rule_knows_redis() -> None:
         path.name for path in Path(package).rglob("*.py") if re.search(r"import redis|redis_url", path.read_text())
     ]
     assert users == []
+
+
+@pytest.mark.parametrize("overrides", [{"tracking_hosts": "track.example, carrier.example"}])
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("https://track.example/1", "https://track.example/1"),
+        ("https://eu.carrier.example/1", "https://eu.carrier.example/1"),
+        ("https://track.example@evil.example/1", None),
+        ("https://track.example.evil.example/1", None),
+        ("https://tr\u0430ck.example/1", None),
+        ("https://xn--80ak6aa92e.com/", None),
+        ("javascript:alert(1)", None),
+    ],
+)
+async def test_bb_uni_04_a_tracking_link_to_a_look_alike_is_not_shown(
+    gateway: Any, overrides: Any, link: str, shown: str | None
+) -> None:
+    gateway.provider.put_order(tracking_url=link)
+    for answer in (
+        (await gateway.tool("get_order", {"order_id": "4417028"}))["result"],
+        (await gateway.tool("list_orders", {}))["result"]["orders"][0],
+    ):
+        assert answer.get("tracking_url") == shown
 
 
 def test_a_value_never_ends_a_log_line() -> None:

@@ -125,6 +125,7 @@ def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
         background=Background(),
         comparing=Comparing(pool, payments),
         inline_s=settings.inline_s,
+        link_hosts=settings.link_hosts,
     )
     api = build_api(parts, Access(verifier, clock), Hooks(pool, payments), patience)
     closing = (orders, accounts, shipping, provider, approvals, help_center, parts.staff_tokens)

@@ -65,6 +65,7 @@ class Parts:
     background: Background
     comparing: Comparing
     inline_s: float
+    link_hosts: tuple[str, ...] = ()
 
 
 async def call_tool(parts: Parts, tool: str, raw_args: object, asker: Asker, context: Context) -> Answer:
@@ -96,13 +97,13 @@ async def _get_order(parts: Parts, args: Arguments, asker: Asker, _: Context) ->
         order = await parts.facts.order(args.order_id) if args.order_id == asker.job_order_id else None
     else:
         order = await parts.facts.own_order(args.order_id, asker.customer_id)
-    return {"status": "ok", "result": trimmed(order)} if order else _NOT_FOUND
+    return {"status": "ok", "result": trimmed(order, parts.link_hosts)} if order else _NOT_FOUND
 
 
 async def _list_orders(parts: Parts, args: Arguments, asker: Asker, _: Context) -> Answer:
     assert isinstance(args, ListOrders)
     orders = await parts.facts.own_orders(asker.customer_id) if asker.customer_id else ()
-    return {"status": "ok", "result": {"orders": [trimmed(order) for order in orders]}}
+    return {"status": "ok", "result": {"orders": [trimmed(order, parts.link_hosts) for order in orders]}}
 
 
 async def _search_help_center(parts: Parts, args: Arguments, _: Asker, context: Context) -> Answer:

@@ -28,6 +28,8 @@ class Settings(BusSettings):
     commerce_timeout_s: float = Field(3.0, gt=0)
     reads_per_s: float = Field(500.0, gt=0)
     order_id_pattern: str = r"[0-9]{6,12}"
+    # Carriers' hosts, separated by commas: a tracking link to any other isn't shown. Empty: any host.
+    tracking_hosts: str = ""
 
     payments_provider: Literal["sandbox", "stripe"] = "sandbox"
     # Empty: the provider's own public address (Stripe).
@@ -77,6 +79,11 @@ class Settings(BusSettings):
         # The other two carry the payment credential and the keys that staff tokens are believed by.
         refuse_open(**{name: url for name, url in outside.items() if name != "commerce_url"})
         return self
+
+    @property
+    def link_hosts(self) -> tuple[str, ...]:
+        """The hosts that tracking links may lead to."""
+        return tuple(host.strip() for host in self.tracking_hosts.split(",") if host.strip())
 
     @property
     def patience(self) -> Patience:

@@ -16,6 +16,7 @@ _VALUE_MODULES = (
     "common.events",
     "common.guard.sensitive",
     "common.ids",
+    "common.links",
     "common.models.turns",
     "common.money",
     "common.statements",

@@ -11,8 +11,13 @@ from common.models.turns import Priority
 
 # Of one minute's calls: what a priority may bring the shared counter up to before it has to wait.
 SHARES: dict[Priority, float] = {"live": 1.0, "email": 0.7, "evals": 0.3}
-# One script, so that a counter can't be left without an expiry by a crash in between (BB-RED-01).
-_TAKE = "local n = redis.call('INCR', KEYS[1]) if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return n"
+# One script, so that a counter can't be left without an expiry by a crash in between; and one that somebody else's
+# version, or a restored dump, left without is given one here (BB-RED-01).
+_TAKE = """
+local n = redis.call('INCR', KEYS[1])
+if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return n
+"""
 
 
 class Quotas(Protocol):

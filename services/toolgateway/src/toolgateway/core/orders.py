@@ -1,5 +1,6 @@
 """The store's orders and customers as this service reads them, and what of them an answer may show."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any
@@ -7,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from common.errors import Malformed
+from common.links import shown_link
 from common.money import BadAmount, UnknownCurrency, parse_amount
 
 
@@ -79,8 +81,12 @@ class Customer(BaseModel):
     locale: str | None = None
 
 
-def trimmed(order: Order) -> dict[str, Any]:
-    """Return what an answer needs of an order: no owner, no free-text note, nothing unset."""
+def trimmed(order: Order, link_hosts: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what an answer needs of an order: no owner, no free-text note, nothing unset.
+
+    A tracking link names its host in ASCII; one to a host that is none of ``link_hosts`` (where there are any) is left
+    out.
+    """
     shown: dict[str, Any] = {
         "order_id": order.order_id,
         "status": order.status,
@@ -88,7 +94,7 @@ def trimmed(order: Order) -> dict[str, Any]:
         "placed_at": order.placed_at,
         "shipped_at": order.shipped_at,
         "delivered_at": order.delivered_at.isoformat().replace("+00:00", "Z") if order.delivered_at else None,
-        "tracking_url": order.tracking_url,
+        "tracking_url": shown_link(order.tracking_url, link_hosts) if order.tracking_url else None,
         "address": order.address or None,
         "lines": [
             {"line_id": line.line_id, "title": line.title, "quantity": line.quantity, "paid": line.paid}
