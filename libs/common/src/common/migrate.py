@@ -14,6 +14,7 @@ from pathlib import Path
 
 import asyncpg
 
+from common import db
 from common.outbox import INBOX_SQL, OUTBOX_SQL
 from common.telemetry import get_logger
 
@@ -87,9 +88,34 @@ async def migrate(admin_dsn: str, schema: str, directory: Path, roles: Roles) ->
                     await conn.execute(_filled(path.read_text(), roles))
                     await conn.execute("insert into schema_migrations (name) values ($1)", path.name)
                     applied.append(path.name)
+            # The owner may see how far its schema is, to refuse to start on an older one, and may say nothing of it: a
+            # file that grants "all tables" grants this one, too.
+            await conn.execute(f"revoke all on schema_migrations from {roles.name(schema)}")
+            await conn.execute(f"grant select on schema_migrations to {roles.name(schema)}")
     finally:
         await conn.close()
     return applied
+
+
+class NotMigratedError(Exception):
+    """The database is older than the code: its message names the files that are missing, and what to do."""
+
+
+async def require_migrated(pool: db.Database, schema: str) -> None:
+    """Raise NotMigratedError unless every migration this code brings has been applied to ``schema``.
+
+    More than that is fine: migrations only add, and a newer release's run before its code does.
+    """
+    package = OWNERS[schema]
+    wanted = {file.name for file in files(package).joinpath("migrations").iterdir() if file.name.endswith(".sql")}
+    try:
+        seen = {row["name"] for row in await pool.fetch(f"select name from {schema}.schema_migrations")}  # noqa: S608 - a key of OWNERS
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError, asyncpg.InsufficientPrivilegeError):
+        seen = set()
+    if missing := sorted(wanted - seen):
+        raise NotMigratedError(
+            f"schema {schema} lacks {', '.join(missing)}: run the migrations first (python -m common.migrate)"
+        )
 
 
 def _filled(sql: str, roles: Roles) -> str:

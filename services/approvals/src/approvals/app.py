@@ -18,6 +18,7 @@ from common.consumer import Consumer, Subscription
 from common.events import ActionChanged, ApprovalRequested, HandoffOpened
 from common.http import ServiceClient, health_routes, install_problem_handlers, serve
 from common.login import LoginVerifier
+from common.migrate import require_migrated
 from common.outbox import Relay
 from common.producer import Producer
 from common.service import until_stopped
@@ -41,6 +42,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     """Run approvals until ``stop``."""
     clock = SystemClock()
     pool = await db.open_pool(settings.database_url, "approvals")
+    await require_migrated(pool, "approvals")
     signer = Signer.from_file("approvals", settings.keys_dir / "approvals.pem")
     verifier = Verifier.from_file(settings.keys_dir / "trusted.jwks.json")
     login = LoginVerifier(settings.staff_jwks_url, settings.staff_issuer, "approvals")

@@ -15,6 +15,7 @@ from common.consumer import Consumer
 from common.http import serve
 from common.ids import new_id
 from common.login import LoginVerifier
+from common.migrate import require_migrated
 from common.outbox import Relay
 from common.producer import Producer
 from common.service import until_stopped
@@ -129,6 +130,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     async with contextlib.AsyncExitStack() as closing:
         pool = await db.open_pool(settings.database_url, "gateway", max_size=settings.database_pool)
         closing.push_async_callback(pool.close)
+        await require_migrated(pool, "gateway")
         for client in (login, directory, mail):
             closing.push_async_callback(client.close)
         gateway = wire(settings, pool, Outside(login, directory, mail), clock)

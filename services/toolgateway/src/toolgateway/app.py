@@ -13,6 +13,7 @@ from common.http import ServiceClient, health_routes, serve
 from common.ids import OrderIds
 from common.inbox import forget_older_than
 from common.login import LoginVerifier
+from common.migrate import require_migrated
 from common.outbox import Relay
 from common.producer import Producer
 from common.service import until_stopped
@@ -135,6 +136,7 @@ def build(settings: Settings, pool: db.Database, clock: Clock) -> Built:
 async def main(settings: Settings, stop: asyncio.Event) -> None:
     """Run the service until ``stop`` is set."""
     pool = await db.open_pool(settings.database_url, _SCHEMA, max_size=settings.pool_size)
+    await require_migrated(pool, _SCHEMA)
     producer = Producer(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_tls_dir)
     await producer.start()
     built = build(settings, pool, SystemClock())
