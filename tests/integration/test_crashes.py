@@ -54,6 +54,7 @@ async def test_the_agent_dies_in_mid_turn_and_another_goes_on_without_repeating(
 
 
 async def test_kafka_dies_in_mid_conversation_and_every_message_is_answered_once(world: Any) -> None:
+    """BB-KAF-06."""
     customer = await world.customer()
     order, conversation = await world.order(customer, "64.00"), await world.conversation(customer)
     first = await world.say(customer, f"Where is my order {order}?", conversation)

@@ -259,6 +259,7 @@ BAD = [None, b"", b"{", b'"text"', b"[]", b"\xff\xfe", b'{"conversation_id":"c"}
 async def test_malformed_records_are_dead_lettered_whole_and_the_partition_moves_on(
     bus: BusSettings, producer: Producer
 ) -> None:
+    """BB-KAF-09."""
     seen: list[str] = []
 
     async def handler(batch: list[Received[ReplyEvent]]) -> None:
@@ -283,6 +284,7 @@ async def test_malformed_records_are_dead_lettered_whole_and_the_partition_moves
 async def test_one_record_that_a_handler_refuses_does_not_take_its_neighbours_along(
     bus: BusSettings, producer: Producer
 ) -> None:
+    """BB-KAF-03."""
     seen: list[int] = []
 
     async def handler(batch: list[Received[ReplyEvent]]) -> None:
@@ -335,6 +337,7 @@ async def test_while_the_database_is_away_nothing_is_dropped(bus: BusSettings, p
 async def test_a_bug_ends_in_the_dead_letters_and_replay_brings_the_record_back_once(
     bus: BusSettings, producer: Producer
 ) -> None:
+    """BB-KAF-11."""
     seen: list[str] = []
     mended = False
 

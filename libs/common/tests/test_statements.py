@@ -68,6 +68,7 @@ def test_nobody_but_the_gateway_speaks_for_a_customer(keys: Path, verifier: Veri
 
 
 def test_unsigned_and_symmetric_tokens_are_refused(keys: Path, verifier: Verifier) -> None:
+    """BB-AUTH-01."""
     body = {**CLAIMS, "iss": "gateway", "aud": SESSION_AUDIENCE, "jti": "x", "iat": 1, "exp": NOW.timestamp() + 600}
     for algorithm, key in (("none", ""), ("HS256", "k" * 32)):
         token = jwt.encode(body, key, algorithm=algorithm, headers={"kid": "gateway-1"})

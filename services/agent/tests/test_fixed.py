@@ -164,6 +164,7 @@ async def test_ten_messages_of_ten_conversations_are_answered_side_by_side(make_
 
 
 async def test_agent_work_becomes_a_queued_run_with_a_status_at_once(make_flow: Any, make_work: Any) -> None:
+    """BB-KAF-01."""
     bench, _, producer = make_flow()
     any_producer: Any = producer
     intake = Intake("agent-loop", bench.pool, bench.parts.runs, any_producer, SystemClock())

@@ -55,6 +55,7 @@ async def page(office: Any) -> AsyncIterator[Page]:
 
 
 async def test_a_row_is_approved_by_keyboard_and_customer_text_stays_text(page: Page, office: Any) -> None:
+    """BB-CON-03."""
     await page.keyboard.press("j")
     await page.wait_for_selector("#approve")
     assert "<img src=x" in await page.inner_text("#detail")

@@ -54,6 +54,7 @@ async def messages(world: Any, count: int) -> list[dict[str, Any]]:
 
 
 async def test_a_customer_signs_in_writes_and_reads_by_keyboard_alone(world: Any, page: Page) -> None:
+    """BB-CON-01."""
     await look(page, "sign-in")
     await page.focus("#token")
     await page.keyboard.type("customer:C-1")

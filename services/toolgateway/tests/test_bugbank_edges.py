@@ -31,11 +31,10 @@ def test_every_case_has_a_test_that_exists_or_a_reason() -> None:
             continue
         source = (ROOT / test["file"]).read_text()
         assert re.search(rf"def {test['name']}\(", source), (case, text)
-        if test["file"].startswith("services/toolgateway/"):
-            named = source.casefold().replace("_", "-")
-            area, number = case.rsplit("-", 1)
-            # A table's test names its other cases by number alone: "BB-AMT-01, -03".
-            assert case.casefold() in named or (area in source and f"-{number}" in source), case
+        named = source.casefold().replace("_", "-")
+        area, number = case.rsplit("-", 1)
+        # A table's test names its other cases by number alone: "BB-AMT-01, -03".
+        assert case.casefold() in named or (area in source and f"-{number}" in source), case
 
 
 def test_the_table_lists_the_bank_as_it_stands() -> None:

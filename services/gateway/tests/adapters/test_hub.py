@@ -33,6 +33,7 @@ async def test_a_client_that_falls_behind_is_sent_to_the_store() -> None:
 
 
 async def test_five_thousand_streams_leave_nothing_behind() -> None:
+    """BB-SSE-08."""
     hub = Hub()
     for n in range(5_000):
         with hub.listen(f"m{n}"):

@@ -74,6 +74,7 @@ async def test_no_forged_visitor_token_is_taken(login: Login, keys: Path) -> Non
 
 
 async def test_a_key_id_is_only_ever_compared(login: Login, judge: Judge) -> None:
+    """BB-AUTH-03."""
     for kid in ("../../dev/null", "x' UNION SELECT 'a", "https://evil.example/jwks", ["gateway-1"], None, 7):
         with pytest.raises(Rejected):
             await login.caller(f"Bearer {unsigned({'alg': 'EdDSA', 'kid': kid, 'jku': 'https://evil.example'}, {})}")

@@ -36,6 +36,7 @@ def code_in(text: str) -> str:
 
 
 async def test_a_mail_waits_for_its_code_and_then_goes_on_by_itself(world: Any) -> None:
+    """BB-AUTH-09."""
     world.directory.add("C-1", email="maya@example.com")
     status, landed = await hook(world, "email", mail("Please refund order 4417028"))
     assert status == 202
@@ -77,6 +78,7 @@ async def test_the_answer_to_a_mail_leaves_once_and_says_that_an_ai_wrote_it(wor
 
 
 async def test_wrong_codes_are_counted_before_they_are_compared(world: Any) -> None:
+    """BB-AUTH-05."""
     world.directory.add("C-1", email="maya@example.com")
     await hook(world, "email", mail("Where is it?"))
     code = code_in((await world.mail.wait_for(1))[0]["text"])
@@ -98,6 +100,7 @@ async def test_wrong_codes_are_counted_before_they_are_compared(world: Any) -> N
 
 
 async def test_a_right_code_sent_twice_at_once_counts_once(world: Any) -> None:
+    """BB-AUTH-07."""
     world.directory.add("C-1", email="maya@example.com")
     await hook(world, "email", mail("Where is it?"))
     code = code_in((await world.mail.wait_for(1))[0]["text"])

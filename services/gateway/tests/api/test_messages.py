@@ -32,6 +32,7 @@ async def test_a_message_is_published_once_and_its_answer_streams_to_done(world:
 
 
 async def test_fifty_posts_of_one_key_make_one_message_and_fifty_equal_streams(world: Any) -> None:
+    """BB-SSE-01."""
     maya = world.customer("C-1")
     conversation = await maya.open()
     barrier = asyncio.Barrier(50)
@@ -58,6 +59,7 @@ async def test_fifty_posts_of_one_key_make_one_message_and_fifty_equal_streams(w
 
 
 async def test_one_key_with_another_body_is_refused_and_nothing_is_stored(world: Any) -> None:
+    """BB-IDEM-02."""
     maya = world.customer("C-1")
     conversation = await maya.open()
     await maya.said(conversation, "refund line 1", "k")
@@ -68,6 +70,7 @@ async def test_one_key_with_another_body_is_refused_and_nothing_is_stored(world:
 
 
 async def test_two_customers_may_use_the_same_key(world: Any) -> None:
+    """BB-IDEM-01."""
     a, b = world.customer("A"), world.customer("B")
     first, second = await a.open(), await b.open()
     assert await a.said(first, "hello", "k1") != await b.said(second, "hello", "k1")
@@ -158,6 +161,7 @@ def reply_event(conversation: str, message: str, seq: int, step: dict[str, Any],
 
 
 async def test_another_customers_conversation_reads_exactly_like_a_missing_one(world: Any) -> None:
+    """BB-SSE-04."""
     maya, eve = world.customer("C-1"), world.customer("C-2")
     conversation = await maya.open()
     message = await maya.said(conversation, "hello")

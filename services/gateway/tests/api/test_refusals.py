@@ -111,6 +111,7 @@ async def test_an_odd_last_event_id_is_400(world: Any) -> None:
 
 
 async def test_no_valid_token_is_401_and_says_how_to_sign_in(world: Any) -> None:
+    """BB-AUTH-04."""
     for (method, path), value in product(GUARDED, BAD_TOKENS):
         async with world.http.request(method, world.url + path, headers={"Authorization": value}) as r:
             assert r.status == 401
@@ -150,6 +151,7 @@ async def test_a_login_that_calls_itself_a_visitor_is_nobody(world: Any) -> None
 
 
 async def test_the_stream_says_not_to_buffer_and_keeps_its_heart_beating(world: Any) -> None:
+    """BB-SSE-05."""
     maya = world.customer("C-1")
     conversation = await maya.open()
     async with maya.http.get(f"{maya.url}/v1/conversations/{conversation}/events", headers=maya.headers) as r:
@@ -172,6 +174,7 @@ async def test_streams_that_break_off_leave_no_subscription(world: Any) -> None:
 
 
 async def test_a_get_starts_no_work(world: Any) -> None:
+    """BB-SSE-02."""
     maya = world.customer("C-1")
     conversation = await maya.open()
     await maya.call("GET", f"/v1/conversations/{conversation}/messages/msg_none/events", headers={"Last-Event-ID": "7"})
@@ -188,6 +191,7 @@ async def test_half_a_request_does_not_hold_anything_up(world: Any) -> None:
 async def test_a_database_that_goes_away_is_503_and_the_same_key_works_afterwards(
     world: Any, module_database: Any
 ) -> None:
+    """BB-IDEM-05."""
     maya = world.customer("C-1")
     conversation = await maya.open()
     waiting = """

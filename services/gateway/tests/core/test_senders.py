@@ -66,6 +66,7 @@ def test_a_thread_is_named_by_its_first_mail() -> None:
     ],
 )
 def test_lookalike_letters_are_another_address(given_address: str, same: bool) -> None:
+    """BB-AUTH-13."""
     assert identities.same_address(given_address, "quick@example.com") is same
 
 
