@@ -142,6 +142,24 @@ async def test_while_a_person_owns_it_the_agent_says_nothing(make_flow: Any, mak
     assert producer.sent[-1].owner_version == 2
 
 
+async def test_a_person_who_takes_over_during_the_look_up_is_not_talked_over(make_flow: Any, make_work: Any) -> None:
+    bench, flow, _ = make_flow()
+    await flow.on_work([received(tracking(make_work))])
+    look_up = bench.tools.look_up
+
+    async def taken_over_meanwhile(*args: Any, **named: Any) -> Any:
+        async with bench.pool.acquire() as conn:
+            await save_owner(conn, "conv_1", 1, "dana", "with_person")
+        return await look_up(*args, **named)
+
+    bench.tools.look_up = taken_over_meanwhile
+    await flow.on_work([received(tracking(make_work, message_id="msg_2", seq=2), "ev_2")])
+    done = await bench.done("msg_2")
+    assert (done["route"], done["reply"]) == ("human", "")
+    said = await bench.pool.fetch("select sender from messages where message_id = 'msg_2'")
+    assert [row["sender"] for row in said] == ["customer"]
+
+
 async def test_a_message_behind_an_open_one_waits_and_is_answered_by_the_worker(make_flow: Any, make_work: Any) -> None:
     bench, flow, _ = make_flow()
     await bench.arrive(make_work())
