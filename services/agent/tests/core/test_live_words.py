@@ -30,6 +30,7 @@ def leaves(sentence: str, language: str, facts: Facts, *, deed_done: bool) -> bo
         ("en", "I'm sorry to hear that your blender arrived broken."),
         ("en", "Thank you for waiting."),
         ("en", "That sounds frustrating."),
+        ("en", "Is there anything else you would like to know?"),
         ("es", "Gracias por su mensaje."),
         ("es", "Entiendo su molestia."),
         ("fr", "Je suis désolé que l'article soit arrivé cassé."),

@@ -9,9 +9,10 @@ be true now and stay true whatever the turn goes on to do: no promise, no denial
 import re
 from collections.abc import Sequence
 
-from agent.core.claims import Claim, Facts, SentenceCheck, check_reply
+from agent.core.claims import Claim, Facts, Reader, SentenceCheck, check_reply
 from agent.core.claims.facts import ROW_KINDS
 from agent.core.claims.languages import LEXICONS, read_as
+from agent.core.claims.lexicon import Lexicon
 from agent.core.claims.text import prepare
 from agent.core.claims.topics import find_topics
 from agent.core.keywords import folded
@@ -30,17 +31,17 @@ _PROMISES = {
     "de": r"\b(?:ich|wir) (?:werde|werden)\b|\b(?:werde|werden) (?:ich|wir)\b|\blassen sie mich\b|\b(?:einen|ein) (?:moment|augenblick)\b"
     r"|\b(?:ich|wir)\b.*\b(?:gleich|sofort|jetzt|umgehend|mal)\b|\b(?:gleich|sofort|jetzt|umgehend)\b.*\b(?:ich|wir)\b",
 }
-_PROMISE = re.compile("|".join(_PROMISES.values()))
+_PROMISE = {language: re.compile(pattern) for language, pattern in _PROMISES.items()}
 
 
 def check_after(
-    said: Sequence[str], sentences: Sequence[str], language: str, facts: Facts
+    said: Sequence[str], sentences: Sequence[str], language: str, facts: Facts, reader: Reader | None = None
 ) -> tuple[tuple[SentenceCheck, ...], tuple[SentenceCheck, ...]] | None:
     """Return the checks of what was said and of the sentences that follow it, judged as one reply.
 
     None when the reply doesn't fall into just these sentences; then nothing of it can be judged one by one.
     """
-    checks = check_reply("\n".join([*said, *sentences]), language, facts).sentences
+    checks = check_reply("\n".join([*said, *sentences]), language, facts, reader).sentences
     if [c.sentence for c in checks] != [*said, *sentences]:
         return None
     return checks[: len(said)], checks[len(said) :]
@@ -48,11 +49,12 @@ def check_after(
 
 def may_leave_early(check: SentenceCheck, language: str, facts: Facts, *, deed_done: bool) -> bool:
     """Say whether a sentence may leave before its turn has ended; ``deed_done``: this message has moved a row."""
-    if not check.holds or _PROMISE.search(folded(check.sentence)):
+    spoken = read_as(check.sentence, language)
+    if not check.holds or spoken is None or _PROMISE[spoken].search(folded(check.sentence)):
         return False
     if check.claims:
         return all(_stays_true(claim, facts, deed_done=deed_done) for claim in check.claims)
-    return deed_done or not _speaks_of_deeds(check.sentence, language)
+    return deed_done or not _speaks_of_deeds(check.sentence, LEXICONS[spoken])
 
 
 def without_repeats(
@@ -99,13 +101,10 @@ def _stays_true(claim: Claim, facts: Facts, *, deed_done: bool) -> bool:
     return deed_done
 
 
-def _speaks_of_deeds(sentence: str, language: str) -> bool:
-    spoken = read_as(sentence, language)
-    if spoken is None:
-        return True
-    prepared = prepare(sentence, LEXICONS[spoken])
+def _speaks_of_deeds(sentence: str, lexicon: Lexicon) -> bool:
+    prepared = prepare(sentence, lexicon)
     named = re.search(r"(?:amtx|refx)\d", prepared.values.masked)
-    return bool(named) or any(find_topics(clause, LEXICONS[spoken]) for clause in prepared.clauses)
+    return bool(named) or any(find_topics(clause, lexicon) for clause in prepared.clauses)
 
 
 def _covers(old: Claim, new: Claim) -> bool:
