@@ -13,7 +13,9 @@ from pathlib import Path
 import aiohttp
 
 from bench import hops
+from bench.agent.measure import measure as measure_agent
 from bench.load import Outcome, Turn, percentile, saturated, steady
+from bench.report import Report
 from bench.stage import Stage, chain, customers, own_database, own_topics
 from bench.turns import chain_turn, fixed_turn, refund_turn
 from bench.usage import resident_mb, usage
@@ -30,18 +32,6 @@ _PROCESSES = (
     "gateway", "router", "agent-fixed", "agent-rag", "agent-loop", "agent-loop-2", "toolgateway", "approvals",
     "reconciler",
 )  # fmt: skip
-
-
-class Report:
-    """Prints as it goes and keeps the lines."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str = "") -> None:
-        """Add one line."""
-        self.lines.append(line)
-        print(line, flush=True)
 
 
 async def measure(run: Path, seconds: float, report: Report) -> None:
@@ -64,6 +54,7 @@ async def measure(run: Path, seconds: float, report: Report) -> None:
             await _fixed(stage, seconds, report)
         await _refunds(stage, report)
         await _recovery(stage, report)
+    await measure_agent(stack, seconds, report)
     report.say("\nResident memory, MB: " + ", ".join(f"{p} {resident_mb(stage.pid(p)):.0f}" for p in _PROCESSES))
 
 
