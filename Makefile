@@ -49,8 +49,8 @@ assertion: setup ## print a session assertion: CUSTOMER=C-1001 [TTL_S=]
 	@$(PY) -m stack assertion "$(CUSTOMER)" $(TTL)
 
 .PHONY: test
-test: setup ## run every test on real Kafka, PostgreSQL and Redis (ARGS= goes to pytest)
-	@$(OFFLINE) $(PY) -m pytest -q -m "not slow" $(ARGS)
+test: setup ## run every test on real Kafka, PostgreSQL and Redis, in two processes (WORKERS=2; ARGS= goes to pytest)
+	@$(OFFLINE) $(PY) -m pytest -q -m "not slow" -n $(or $(WORKERS),2) --no-loadscope-reorder $(ARGS)
 
 .PHONY: test-slow
 test-slow: setup ## run the long lanes as well

@@ -19,7 +19,9 @@ from stack.databases import TestDatabase, TestDatabases
 from stack.kafka_topics import create_topics, delete_topics
 from stack.keys import make_keys
 from stack.servers import Servers
-from stack.session import session_servers
+
+# The fixture `servers`, and what `-n 2` needs to share it.
+pytest_plugins = ["tests.two_workers"]
 
 # The same examples every time, so that a change is judged by what it changes. HYPOTHESIS_PROFILE=searching looks on.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -34,13 +36,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _STACK_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.stack)
-
-
-@pytest.fixture(scope="session")
-def servers() -> Iterator[Servers]:
-    """Kafka, PostgreSQL and Redis: those of STACK_* where given, else started for this session."""
-    with session_servers() as running:
-        yield running
 
 
 @pytest.fixture(scope="session")

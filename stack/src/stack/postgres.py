@@ -116,6 +116,7 @@ def _initdb(files: PostgresFiles, data: Path) -> None:
         "UTF8",
         "--locale=C.UTF-8",
         "--no-instructions",
+        "--no-sync",  # nothing is in it yet; a running server syncs what it writes
     ]
     uid, gid = files.user or (None, None)
     done = subprocess.run(  # noqa: S603 - our own binary

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import asyncpg
+
 from stack.paths import RUN
+from stack.readiness import run_async
 from stack.servers import Servers, forget_data, plan_servers, start_servers, stop_servers
 
 
@@ -16,10 +19,23 @@ def session_servers() -> Iterator[Servers]:
     servers = plan_servers(folder)
     running = start_servers(servers)
     try:
+        if "STACK_DATABASE" not in os.environ:
+            run_async(lambda: _hurry(servers.addresses["postgres"]))
         yield servers
     finally:
         stop_servers(servers, running)
         forget_data(folder)
+
+
+async def _hurry(admin_dsn: str) -> None:
+    """What this server holds is thrown away after the session: it needn't survive the machine, only its processes."""
+    admin = await asyncpg.connect(admin_dsn)
+    try:
+        await admin.execute("alter system set fsync = off")
+        await admin.execute("alter system set full_page_writes = off")
+        await admin.execute("select pg_reload_conf()")
+    finally:
+        await admin.close()
 
 
 def _session_folder() -> Path:
