@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -18,6 +19,7 @@ import yaml
 
 from common.statements import SESSION_AUDIENCE, Signer, session_claims
 from common.topics import ACCOUNTS_CHANGED, APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS
+from stack.readiness import run_async
 from tests.conformance import retail
 from toolgateway.policy import packaged_policy
 
@@ -81,20 +83,38 @@ def shop() -> retail.Shop:
     return retail.load_shop((now - timedelta(days=9)).isoformat(), (now - timedelta(days=4)).isoformat())
 
 
+@pytest.fixture(scope="session")
+def stocked(shop: retail.Shop, keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a sandbox writes down when the whole shop is put into it, once: each round starts from a copy."""
+    folder = tmp_path_factory.mktemp("stocked") / "sandbox"
+
+    async def stock() -> None:
+        port = _port()
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http,
+            _process("sandbox", _of_sandbox(port, folder, keys)),
+        ):
+            await _until_ready(http, f"http://127.0.0.1:{port}/livez")
+            await Desk(http, f"http://127.0.0.1:{port}", "", keys, shop).load()
+
+    run_async(stock)
+    return folder
+
+
+def _of_sandbox(port: int, folder: Path, keys: Path) -> dict[str, str]:
+    return {"SANDBOX_PORT": str(port), "SANDBOX_DATA_DIR": str(folder), "SANDBOX_KEYS_DIR": str(keys)}
+
+
 @pytest.fixture
 async def desk(  # noqa: PLR0917 - fixtures come by name
-    shop: retail.Shop, database: Any, keys: Path, kafka_bootstrap: str, redis_url: str, topic_prefix: str,
-    make_topics: Any, tmp_path: Path,
+    shop: retail.Shop, stocked: Path, database: Any, keys: Path, kafka_bootstrap: str, redis_url: str,
+    topic_prefix: str, make_topics: Any, tmp_path: Path,
 ) -> AsyncIterator[Desk]:  # fmt: skip
     """A sandbox that holds the whole shop, before it a tool gateway with a policy that lets any of its orders pass."""
     await make_topics([ACCOUNTS_CHANGED, APPROVALS_DECIDED, APPROVALS_REQUESTED, LEDGER_ACTIONS])
     store, till = _port(), _port()
     sandbox, gateway = f"http://127.0.0.1:{store}", f"http://127.0.0.1:{till}"
-    of_sandbox = {
-        "SANDBOX_PORT": str(store),
-        "SANDBOX_DATA_DIR": str(tmp_path / "sandbox"),
-        "SANDBOX_KEYS_DIR": str(keys),
-    }
+    shutil.copytree(stocked, tmp_path / "sandbox")
     of_gateway = {
         "PROFILE": "dev",
         "KAFKA_BOOTSTRAP": kafka_bootstrap,
@@ -112,14 +132,12 @@ async def desk(  # noqa: PLR0917 - fixtures come by name
     }
     async with (
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as http,
-        _process("sandbox", of_sandbox),
+        _process("sandbox", _of_sandbox(store, tmp_path / "sandbox", keys)),
         _process("toolgateway", of_gateway),
     ):
         await _until_ready(http, f"{sandbox}/livez")
-        made = Desk(http, sandbox, gateway, keys, shop)
-        await made.load()
         await _until_ready(http, f"{gateway}/readyz")
-        yield made
+        yield Desk(http, sandbox, gateway, keys, shop)
 
 
 def _raised_limits(file: Path) -> Path:

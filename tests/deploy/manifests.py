@@ -1,5 +1,6 @@
 """The manifests as data: every document of deploy/k8s, and what kustomize would make of settings, images and counts."""
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,12 +101,18 @@ class Manifests:
         return found | {entry["name"]: entry.get("value", SECRET_VALUE) for entry in workload.container.get("env", [])}
 
 
+@functools.cache
+def _parsed(text: str) -> tuple[Any, ...]:
+    """A hundred planted faults change one file each: the others are parsed once. Nobody writes into what is read."""
+    return tuple(body for body in yaml.load_all(text, LOADER) if body)
+
+
 def read(root: Path) -> Manifests:
     """Read a deploy/ folder; a file that isn't YAML raises."""
     documents, kustomizations = [], {}
     for file in sorted((root / "k8s").rglob("*.yaml")):
         relative = file.relative_to(root)
-        bodies = [body for body in yaml.load_all(file.read_text(), LOADER) if body]
+        bodies = _parsed(file.read_text())
         if file.name == "kustomization.yaml":
             kustomizations[str(relative.parent)] = bodies[0]
         else:
