@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,6 +19,7 @@ from typing import Any
 
 import jwt
 import pytest
+import structlog
 import uvicorn
 from aiohttp import ClientSession, ClientTimeout, web
 
@@ -373,10 +374,14 @@ async def _serve(app: web.Application) -> tuple[web.AppRunner, str]:
     return runner, f"http://127.0.0.1:{sock.getsockname()[1]}"
 
 
-@pytest.fixture(autouse=True, scope="session")
-def plain_logs() -> None:
+@pytest.fixture(autouse=True, scope="module")
+def plain_logs() -> Iterator[None]:
     """As in production, errors only: the default renderer takes seconds to draw one traceback."""
+    before = structlog.get_config()
     setup_logging("toolgateway", "ERROR")
+    yield
+    # Another service's tests may read their own logs next.
+    structlog.configure(**before)
 
 
 @pytest.fixture

@@ -52,6 +52,8 @@ def test_a_broken_row_is_named(tmp_path: Path) -> None:
         load_rows(tmp_path)
 
 
+# Half a minute of arithmetic, and more where others want the processors too.
+@pytest.mark.timeout(600)
 def test_unseen_scenarios_are_read_well_enough() -> None:
     rows = load_rows()
     held = np.array(folds([row.scenario for row in rows])) == 0
