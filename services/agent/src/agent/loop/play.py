@@ -46,6 +46,8 @@ class Play:
         self.memory = run.state.memory
         self.progress: RunProgress = run.state.run_for(run.message_id)
         self.ended = False
+        # Nothing was awaited since the last save found the conversation still ours.
+        self.still_ours = False
 
     async def to_the_end(self) -> None:
         """Take steps until the message is answered or a person has it."""
@@ -108,6 +110,7 @@ class Play:
             subject=self.run.conversation_id,
         )
         priority = "email" if self.run.work.message.channel == "email" else "live"
+        self.still_ours = False
         live = LiveReply(self.parts.runs, self.run, self.parts.clock, partial(judge_early, self.parts, self.run))
         try:
             async with live:
@@ -142,9 +145,10 @@ class Play:
         if needs_read_back(self.run.work, self.memory, judged):
             await self._read_back(judged)
             return
-        if judged.name in WRITES:
+        if judged.name in WRITES and not self.still_ours:
             # Whoever took the conversation over since the last step must find nothing moved behind their back (R14).
             await self._save()
+        self.still_ours = False
         try:
             called = await run_call(self.parts, self.run, judged)
         except SessionOver:
@@ -224,6 +228,7 @@ class Play:
 
     async def _save(self, events: tuple[ReplyEvent, ...] = ()) -> None:
         await self.parts.runs.checkpoint(self.run, events, self.parts.clock.now())
+        self.still_ours = True
 
     def _spent_s(self) -> float:
         assert self.progress.started_at is not None
