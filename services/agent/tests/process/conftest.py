@@ -5,6 +5,7 @@
 import asyncio
 import itertools
 import json
+import multiprocessing
 import os
 import secrets
 import signal
@@ -14,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +38,29 @@ from stack.kafka_topics import create_topics, delete_topics
 from stack.ports import free_port
 
 Json = dict[str, Any]
+# The forks' own module has to be found by its name in the process they are forked from.
+sys.path.append(str(Path(__file__).parent))
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["warm_agent"])
 # Short, so that a dead worker's run is taken over while the test looks on.
 CLAIM_TTL_S = 1.5
 
 
 @dataclass
 class Process:
-    """One started process of ours."""
+    """One started process of ours: a program of its own, or forked from one that has everything imported."""
 
-    popen: "subprocess.Popen[bytes]"
+    started: "subprocess.Popen[bytes] | ForkServerProcess"
     url: str
+
+    @property
+    def pid(self) -> int:
+        assert self.started.pid is not None
+        return self.started.pid
+
+    def ended(self) -> int | None:
+        """Exit status, negative for a signal; None while it lives."""
+        return self.started.poll() if isinstance(self.started, subprocess.Popen) else self.started.exitcode
 
     async def ready(self, seconds: float = 180) -> None:
         async with asyncio.timeout(seconds), httpx2.AsyncClient() as http:
@@ -54,14 +69,14 @@ class Process:
                     if (await http.get(f"{self.url}/readyz")).status_code == 200:
                         return
                 except httpx2.TransportError:
-                    assert self.popen.poll() is None, f"the process ended with {self.popen.returncode}"
+                    assert self.ended() is None, f"the process ended with {self.ended()}"
                 await asyncio.sleep(0.1)
 
     async def killed_or(self, otherwise: Callable[[], Any], seconds: float = 25) -> bool:
         """Say whether it died by kill -9, or lives on although ``otherwise()`` has long come true."""
         calm_since: float | None = None
         async with asyncio.timeout(seconds):
-            while self.popen.poll() is None:
+            while self.ended() is None:
                 if not await otherwise():
                     calm_since = None
                 elif calm_since is None:
@@ -69,21 +84,21 @@ class Process:
                 elif time.monotonic() - calm_since > 1.0:
                     return False
                 await asyncio.sleep(0.05)
-        assert self.popen.returncode == -signal.SIGKILL
+        assert self.ended() == -signal.SIGKILL
         return True
 
     async def stopped(self, seconds: float = 25) -> None:
         """Wait until it stands still."""
-        about = psutil.Process(self.popen.pid)
+        about = psutil.Process(self.pid)
         async with asyncio.timeout(seconds):
             while about.status() != psutil.STATUS_STOPPED:
                 await asyncio.sleep(0.02)
 
     def freeze(self) -> None:
-        self.popen.send_signal(signal.SIGSTOP)
+        os.kill(self.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        self.popen.send_signal(signal.SIGCONT)
+        os.kill(self.pid, signal.SIGCONT)
 
     async def idle(self, seconds: float = 20) -> None:
         """Wait until it holds no run any more, twice as long as a claim lives so that it had the time to find out."""
@@ -97,13 +112,13 @@ class Process:
 
     def ports(self) -> set[int]:
         """Local ports of its connections, by which the database knows it."""
-        return {c.laddr.port for c in psutil.Process(self.popen.pid).net_connections("tcp")}
+        return {c.laddr.port for c in psutil.Process(self.pid).net_connections("tcp")}
 
     def end(self) -> None:
-        if self.popen.poll() is None:
-            self.popen.send_signal(signal.SIGCONT)
-            self.popen.kill()
-        self.popen.wait()
+        if self.ended() is None:
+            os.kill(self.pid, signal.SIGCONT)
+            self.started.kill()
+        self.started.wait() if isinstance(self.started, subprocess.Popen) else self.started.join()
 
 
 @dataclass(frozen=True)
@@ -133,12 +148,17 @@ class House:
     started: list[Process] = field(default_factory=list)
 
     def start(self, part: str, *, crash_at: str = "", action: str = "kill", name: str = "") -> Process:
-        """Start ``python -m agent <part>``; ``name`` lets a restarted one take its place in the group at once."""
+        """Fork an agent process; ``name`` lets a restarted one take its place in the group at once."""
         port = free_port()
         own = {"AGENT_PORT": str(port), "CRASH_POINT": crash_at, "CRASH_ACTION": action}
         if name:
             own["INSTANCE_ID"] = name
-        process = _spawn(("agent", part), self.environment | own, f"http://127.0.0.1:{port}")
+        environment = {"PATH": os.environ["PATH"]} | self.environment | own
+        from start_agent import run  # found by the path above
+
+        forked = _FORKS.Process(target=run, args=(part, environment))
+        forked.start()
+        process = Process(forked, f"http://127.0.0.1:{port}")
         self.started.append(process)
         return process
 
@@ -273,13 +293,13 @@ _numbers = itertools.count(730_000_001)
 
 
 def _spawn(module: tuple[str, ...], environment: dict[str, str], url: str) -> Process:
-    popen = subprocess.Popen(
+    started = subprocess.Popen(
         [sys.executable, "-m", *module],
         env={k: v for k, v in os.environ.items() if k not in _NOT_INHERITED} | environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    return Process(popen, url)
+    return Process(started, url)
 
 
 _NOT_INHERITED = {"CRASH_POINT", "CRASH_ACTION", "INSTANCE_ID"}
