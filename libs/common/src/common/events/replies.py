@@ -22,6 +22,7 @@ class ReplyEvent(Event):
     seq: Annotated[int, Field(ge=1)]
     event: Literal["status", "action", "token", "done"]
     data: dict[str, Any]
+    # The tool gateway writes none today (topics.py); its name stays readable, as the specification has it.
     writer: Literal["agent", "toolgateway", "approvals"] = "agent"
     proactive: bool = False
     customer_id: str | None = None
