@@ -200,6 +200,21 @@ async def test_when_nothing_is_missing_the_reply_just_ends(scene: Scene, make_wo
     assert await scene.reply() == f"{SORRY} {WHICH}"
 
 
+async def test_the_marker_of_a_writer_that_goes_on_after_all_is_never_shown(scene: Scene, make_work: Any) -> None:
+    goes_on = [f"{NOTHING_MORE}\n", f"{WHICH} ", "Th", scene.read(2), THANKS.removeprefix("Th")]
+    scene.writing.turns = [[f"{SORRY} ", "A", scene.read(1), ModelFault("cut")], goes_on]
+    await scene.play(make_work())
+    assert await scene.reply() == f"{SORRY} {WHICH} {THANKS}"
+
+
+async def test_a_marker_that_nobody_asked_for_is_an_empty_turn_and_no_empty_answer(
+    scene: Scene, make_work: Any
+) -> None:
+    scene.writing.turns = [[NOTHING_MORE], [WHICH]]
+    await scene.play(make_work())
+    assert await scene.reply() == WHICH
+
+
 async def test_a_claim_told_before_the_cut_is_not_told_again_in_other_words(scene: Scene, make_work: Any) -> None:
     cut = [f"{TRUE} ", "Anything ", scene.read(1), ModelFault("cut")]
     scene.writing.turns = [[turn("", REFUND)], cut, ["Your refund of 64.00 USD has been paid. Anything else?"]]

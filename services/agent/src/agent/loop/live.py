@@ -100,7 +100,8 @@ class LiveReply:
 
     def saved(self, turn: ModelTurn, calls: list[Json]) -> SavedTurn:
         """Return the whole turn, what an earlier try said of it included, with what is still unsaid."""
-        text = " ".join([*self._before, without_marker(turn.text)]).strip() if self._before else turn.text
+        # A marker is no answer, asked for or not: a turn of nothing else is an empty one.
+        text = " ".join([*self._before, without_marker(turn.text)]).strip()
         unsaid = None
         if self._heard:
             # One to a line: the check then sees the very sentences that were cut from the stream.
