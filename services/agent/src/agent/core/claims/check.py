@@ -1,6 +1,7 @@
 """The reply check: hold every sentence's claims against the ledger rows, orders and handoff of this conversation."""
 
 import re
+from functools import lru_cache
 
 from agent.core.claims.facts import Claim, Facts, Kind, ReplyCheck, SentenceCheck
 from agent.core.claims.judging import amount_is_real, judge, named_but_unreal, only_prices
@@ -13,6 +14,8 @@ from agent.core.claims.text import Prepared, prepare
 _GENERAL = ("policy", "offer", "condition", "wish", "instruction", "cannot", "invitation")
 
 
+# A streamed reply is judged again with each sentence it grows by; facts and verdicts are frozen values.
+@lru_cache(maxsize=2_048)
 def check_sentence(sentence: str, language: str, facts: Facts, context: Kind | None = None) -> SentenceCheck:
     """Judge one sentence; `context` is the kind the reply spoke of last.
 
