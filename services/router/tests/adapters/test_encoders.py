@@ -31,6 +31,13 @@ def test_the_sentence_encoder_sees_one_meaning_in_two_languages() -> None:
     assert question @ german > question @ other + 0.3
 
 
+@pytest.mark.parametrize("encoder", [SentenceEncoder(), HashEncoder()])
+def test_a_picture_alone_is_read_as_its_word(encoder: Encoder) -> None:
+    thumb, word, angry = encoder.encode(["👍", "ok", "😡"])
+    assert np.allclose(thumb, word, atol=1e-4)
+    assert not np.allclose(thumb, angry, atol=1e-2)
+
+
 class Counting:
     name, dimensions = "counting", 1
 

@@ -46,6 +46,26 @@ def test_fury_scores_below_the_handoff_line_and_calm_above(reader: LocalReader) 
     assert furious.sentiment <= -0.6 < calm.sentiment < glad.sentiment
 
 
+@pytest.mark.parametrize("thanks", ["👍", "👍👍", "ok 👍", "danke 👍"])
+def test_a_thumb_up_is_no_complaint_and_no_wish(reader: LocalReader, thanks: str) -> None:
+    reading = reader.read_all([Asked(thanks)])[0]
+    assert reading.best()[0] == "other"
+    assert reading.sentiment > 0
+
+
+@pytest.mark.parametrize(
+    ("spoken", "intent"),
+    [
+        ("uh hello I wanted to know where my order is the one with the chair", "where_is_my_order"),
+        ("eh buenas quiero hablar con una persona", "asks_for_human"),
+        ("euh oui la cafetière est arrivée cassée je voudrais l'argent", "refund"),
+        ("äh ja können Sie die Bestellung von gestern stornieren", "cancel_order"),
+    ],
+)
+def test_what_was_spoken_is_read_without_marks_and_with_its_ers(reader: LocalReader, spoken: str, intent: str) -> None:
+    assert reader.read_all([Asked(spoken)])[0].best()[0] == intent
+
+
 def test_the_fallback_still_reads_and_still_hears_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "best_encoder", HashEncoder)
     weak = load_reader()

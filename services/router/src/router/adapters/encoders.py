@@ -20,6 +20,21 @@ _HEAD_CHARS, _TAIL_CHARS = 1_000, 400
 _HASH_DIMENSIONS = 4_096
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"#?\b\d[\d-]{4,}\b")
+# Neither half knows pictures; a message that is one alone would be read as empty.
+_PICTURES = {
+    "👍": "ok",
+    "👌": "ok",
+    "✅": "ok",
+    "🙏": "thank you",
+    "❤": "love it",
+    "🎉": "great",
+    "👎": "bad",
+    "🤬": "furious",
+    **dict.fromkeys("😊🙂😀😁😄😍🥰", "happy"),
+    **dict.fromkeys("😡😠🖕", "angry"),
+    **dict.fromkeys("😢😭😞🙁☹😩", "sad"),
+}
+_PICTURE = re.compile("|".join(_PICTURES))
 
 
 class Encoder(Protocol):
@@ -53,7 +68,7 @@ class SentenceEncoder:
         weights = Path(spec.origin).parent / "resources" / "weights.npz"
         with weights.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        return f"{_PACKAGE}=={metadata.version(_PACKAGE)} sha256:{digest}, numbers masked"
+        return f"{_PACKAGE}=={metadata.version(_PACKAGE)} sha256:{digest}, numbers masked, pictures worded"
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return an array of shape (texts, 512)."""
@@ -70,7 +85,7 @@ class HashEncoder:
 
     def identity(self) -> str:
         """Return the scheme; change it with any change to the features below."""
-        return "hashed words + letters 3-5, crc32 mod 4096, numbers masked, v2"
+        return "hashed words + letters 3-5, crc32 mod 4096, numbers masked, pictures worded, v3"
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return an array of shape (texts, 4096)."""
@@ -139,7 +154,8 @@ def _readable(text: str) -> str:
         text = f"{text[:_HEAD_CHARS]} {text[-_TAIL_CHARS:]}"
     # Which order it is says nothing of what is wanted, and the digits of one order shouldn't read unlike another's.
     # The tokenizer needs something to hold on to; the empty text has no embedding.
-    return _NUMBER.sub("4417028", text) or "."
+    text = _NUMBER.sub("4417028", text)
+    return _PICTURE.sub(lambda found: f" {_PICTURES[found.group()]} ", text).strip() or "."
 
 
 def _features(text: str) -> list[str]:

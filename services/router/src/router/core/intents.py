@@ -19,6 +19,7 @@ INTENTS: Final = (
     "safety",
     "other",
 )
+ACCOUNT_UPDATE: Final = "account_update"
 ASKS_FOR_HUMAN: Final = "asks_for_human"
 SENSITIVE: Final = ("legal", "account_security", "safety")
 LANGUAGES: Final = ("en", "es", "fr", "de")

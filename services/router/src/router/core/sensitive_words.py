@@ -24,7 +24,8 @@ _LEGAL = (
     """),
     any_of(r"""
         abogad[oa]s?|letrad[oa]|demandar(?:os|les|los)?|(?:os|les) demando|denunciar(?:os|les|los|lo|e)?|querella
-        denuncia (?:en|a|ante|contra|por|puesta)|tribunal(?:es)?|juzgados?|acciones legales|via judicial|rgpd
+        denuncia (?:en|a|ante|contra|por|puesta)|(?<!calle del )tribunal(?:es)?|juzgados?|acciones legales
+        via judicial|rgpd
         proteccion de datos|burofax|incumplimiento (?:de|del) contrato|omic|oficina del consumidor
         hojas? de reclamacion(?:es)?|arbitraje de consumo|danos y perjuicios|demanda (?:judicial|colectiva)
         ir a juicio|ire a juicio
@@ -34,7 +35,8 @@ _LEGAL = (
     """),
     r"(?<!d')(?<!d' )(?<!-)\b(?:mon|notre|un|nos|des|son) avocats?\b",
     any_of(r"""
-        avocate|tribuna(?:l|ux)|mise en demeure|mets en demeure|rgpd|cnil|dgccrf|repression des fraudes|signalconso
+        avocate|(?<!rue du )tribuna(?:l|ux)|mise en demeure|mets en demeure|rgpd|cnil|dgccrf
+        repression des fraudes|signalconso
         port(?:e|er|rai|erai|é) plainte|porte plainte|depose(?:r|rai)? (?:une )?plainte
         plainte (?:a la police|contre|au commissariat|penale)|poursuites? (?:judiciaires?|en justice)|en justice
         action (?:collective|judiciaire)|mediateur|huissier|dommages et interets|dommages-interets|service juridique
@@ -73,6 +75,9 @@ _SECURITY = (
         (?:suspicious|questionable|strange|odd|weird) activity|(?:freeze|block) my (?:card|account)|compromised
         (?:verification|login|security) code (?:never|doesn't|does not|isn't|hasn't|didn't)
         account (?:\w+ )?restricted|points (?:\w+ ){0,3}?(?:stolen|stole)|claim\w* to be from (?:you|your)
+        (?:wants|asked for|asks for) my (?:\w+ )?code|(?:second|2nd) (?:login )?(?:factor|step)|(?:orders
+        purchases) (?:\w+ ){0,4}?i (?:never|did not|didn't)
+        hello \w+,? i'?m not|greets (?:me as )?somebody else
     """),
     any_of(r"""
         hacke\w+|suplant\w+|contrasena (?:\w+ ){0,2}?(?:olvidad\w+|perdid\w+)
@@ -80,9 +85,13 @@ _SECURITY = (
         (?:entrado|accedido|entro|metido) (?:\w+ ){0,2}?(?:en|a) mi cuenta|cuenta (?:hackeada|bloqueada|robada)
         acceso no autorizado|(?:robaron|robado|perdi|perdido) (?:\w+ ){0,2}?(?:movil|tarjeta|cartera|telefono|bolso)
         jakead\w+|jaquead\w+|(?:en|de) dos pasos(?! de)|doble factor|o (?:es )?una estafa|hace pasar por vosotros
-        (?:actividad|acceso) sospechos[oa]|ve[or] (?:los )?(?:pedidos|datos) de otr[oa]|(?:bloque|congel)\w+ mi tarjeta
+        (?:actividad|acceso) sospechos[oa]|ve[or] (?:los )?(?:pedidos|datos) de otr[oa]|(?:bloque
+        congel)\w+ mi tarjeta
         codigo (?:de verificacion|para entrar|de acceso) no|no me llega el codigo de (?:verificacion|acceso)
         limitado (?:la|mi) cuenta|(?:robado|gastado|robo) (?:\w+ ){0,2}?puntos|tarjeta (?:\w+ ){0,3}?comprometida
+        (?:pide|pidio|quiere) mi codigo|segundo (?:paso|factor)|(?:pedidos|compras) (?:mias )?que (?:yo )?(?:no
+        nunca) (?:he hecho|hice)
+        a mi nombre por otra|saluda a otra
     """),
     any_of(r"""
         (?:compte|boite|profil) (?:\w+ ){0,3}?pirat\w+|pirat\w+ mon compte|hame[cs]onnage|usurp\w+
@@ -95,6 +104,8 @@ _SECURITY = (
         (?:activite|connexion) (?:suspecte|inhabituelle)|vois les (?:commandes|donnees) d'une? autre
         (?:bloqu|gel)e[rz]? ma carte|carte (?:\w+ ){0,2}?compromise|faux conseiller|soi-disant conseiller
         compte (?:\S+ )?(?:restreint|limite)|vole (?:\w+ ){0,2}?points|code de (?:connexion|verification) n'
+        (?:veut|demande) mon code|(?:second|deuxieme|double) (?:facteur|etape)|(?:commandes|achats) que je n'ai pas
+        a mon nom sans|salue quelqu'un d'autre|carte est (?:\S+ )?compromise|signaler une fraude
     """),
     any_of(r"""
         gehackt|hackerangriff|phishing\w*|identitatsdiebstahl|passwort (?:\w+ ){0,3}?(?:vergess\w+|zurucksetz\w+
@@ -108,6 +119,9 @@ _SECURITY = (
         verdachtige\w* (?:aktivitat|anmeldung)\w*|anmeldewarnung|kompromittiert|kartenverlust|karte einfrieren
         sperr(?:t|en sie)? meine (?:bank)?karte|sehe (?:die )?(?:bestellungen|daten) eine[rs] anderen
         konto (?:\w+ ){0,2}?eingeschrankt|angebliche\w* mitarbeiter\w*
+        will meinen (?:\w+ )?code|(?:zwei|zweite\w*) (?:schritt\w*|faktor)|(?:kaufe
+        bestellungen),? die (?:ich nicht|nicht von mir)
+        fremder name|begrusst (?:\S+ ){0,3}?(?:jemand|als)|profilpasswort|rucksetzlink
     """),
 )
 _SAFETY = (
@@ -144,7 +158,8 @@ _SAFETY = (
         (?:bateria|bombona|pila) (?:\w+ ){0,2}?(?:hinchad|abombad)a|encima de mi (?:hij|bebe|nin)\w*
     """),
     any_of(r"""
-        decharge electrique|electrocut\w+|electrise\w*|(?:pris|prend|prenait) feu|incendie|en flammes|fumee
+        decharge electrique|electrocut\w+|electrise\w*|(?:pris|prend|prenait) feu|incendie|en flammes
+        (?<!detecteur de )(?<!detecteurs de )fumee
         a explose|explose
         ca fume|odeur de brule|brulures?|(?:suis|est|s'est|me suis) (?:\w+ )?brule\w*|etouff\w+|avale une?
         reaction allergique|urticaire

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from router.core.account_words import everyday_account_words
 from router.core.asks_for_person import asks_for_person
-from router.core.intents import ASKS_FOR_HUMAN
+from router.core.intents import ACCOUNT_UPDATE, ASKS_FOR_HUMAN
 from router.core.reading import Reading, with_evidence
 from router.core.sensitive_words import sensitive_words
 
@@ -11,6 +12,7 @@ from router.core.sensitive_words import sensitive_words
 # stays calibrated.
 _PERSON_AT_LEAST = 0.90
 _TOPIC_AT_LEAST = 0.80
+_ACCOUNT_AT_LEAST = 0.72
 
 
 # One clear sentence of several: enough to pass the threshold of 0.3, not enough to outvote the rest of the message.
@@ -30,4 +32,6 @@ def apply_word_rules(text: str, reading: Reading) -> Reading:
         probabilities = with_evidence(probabilities, topics[0], _TOPIC_AT_LEAST)
     elif asked:
         probabilities = with_evidence(probabilities, ASKS_FOR_HUMAN, _PERSON_AT_LEAST)
+    elif everyday_account_words(text):
+        probabilities = with_evidence(probabilities, ACCOUNT_UPDATE, _ACCOUNT_AT_LEAST)
     return replace(reading, probabilities=probabilities, asked_for_person=asked, topics=topics)

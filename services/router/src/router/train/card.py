@@ -161,8 +161,8 @@ _LIMITS = """## Limits
 
 - One author wrote the rows; themes repeat, so held-out figures flatter the model a little. Figures on messages of
   others are the honest ones.
-- Scenarios `f-`, `g-` and `h-` and some word rules were written after reading held-out misses and false alarms of the
-  rows before them: the figures of the older rows gained from that, and only fresh messages will tell by how much.
+- Scenarios `f-`, `g-`, `h-` and `j-` and many word rules were written after reading held-out misses and false alarms
+  of the rows before them: older rows' figures gained from that, and only fresh messages will tell by how much.
 - Order numbers behind a terse complaint ("arrived cracked, order 1234567") still pull towards where_is_my_order.
 - A class of some fifty scenarios gives about ± 0.05 on its F1.
 - Other languages get the nearest of the four. Sarcasm and feelings without words are missed.
