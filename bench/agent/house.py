@@ -82,8 +82,8 @@ class House:
             found: dict[str, dict[str, float]] = await answer.json()
             return found
 
-    async def say(self, loop: Loop, text: str) -> Heard:
-        """Send one customer's first message to a loop and wait for the end of its answer (at most a minute)."""
+    async def say(self, loop: Loop, text: str, within_s: float) -> Heard:
+        """Send one customer's first message to a loop and wait for the end of its answer."""
         work = self._work(text)
         message = work.message
         heard = self.heard[message.message_id] = Heard(message.conversation_id, time.time())
@@ -94,7 +94,7 @@ class House:
             key=message.conversation_id.encode(),
             headers=[(name, value.encode()) for name, value in headers.items()],
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(within_s):
             await heard.finished.wait()
         return heard
 

@@ -22,6 +22,8 @@ PEAK_PER_S, IN_FLIGHT = 28.0, 200
 SECONDS_A_MESSAGE = 7.0
 REFUND, TALK = "My blender arrived broken, order 72000001. Please refund it.", "I just wanted to say hello."
 _CALLS_A_REFUND = 3
+# A burst is served late on a busy machine; what isn't answered by then never will be.
+_LOST_AFTER_S = 300.0
 _BEGINS = {REFUND: FIRST_SENTENCE, TALK: TALK_SENTENCE}
 
 
@@ -116,7 +118,7 @@ async def _burst(house: House, ours: Loop, at_once: int, report: Report) -> None
     before, watch = await _members(house, group), _Watch(house, ours, group)
     watching = asyncio.create_task(watch.run())
     load, spent, began = Load(), usage([ours.pid]), time.perf_counter()
-    await asyncio.gather(*(_one(house, ours, REFUND, load) for _ in range(at_once)))
+    await asyncio.gather(*(_one(house, ours, REFUND, load, _LOST_AFTER_S) for _ in range(at_once)))
     load.seconds, load.cpu_s = time.perf_counter() - began, usage([ours.pid]) - spent
     await _close(house, load)
     watching.cancel()
@@ -196,11 +198,11 @@ async def _saturated(house: House, loop: Loop, text: str, clients: int, turns: i
     return load
 
 
-async def _one(house: House, loop: Loop, text: str, load: Load) -> None:
+async def _one(house: House, loop: Loop, text: str, load: Load, within_s: float = 60.0) -> None:
     try:
-        heard = await house.say(loop, text)
+        heard = await house.say(loop, text, within_s)
     except TimeoutError:
-        load.errors.append("no answer in a minute")
+        load.errors.append(f"no answer in {within_s:g} s")
         return
     if not heard.reply.startswith(_BEGINS[text]):
         load.errors.append(f"not the answer: {heard.reply}"[:200])
