@@ -18,7 +18,7 @@ GOOD = {
 
 def ask(*lines: str) -> list[dict[str, object]]:
     out = io.StringIO()
-    run(io.StringIO("\n".join(lines) + "\n"), out)
+    run([lines], out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 

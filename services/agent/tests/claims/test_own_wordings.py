@@ -6,7 +6,9 @@ from typing import get_args
 
 import pytest
 
-from agent.core.claims import Action, Facts, Order, check_reply
+from agent.adapters.claim_reader import load_reader
+from agent.core.claims import Action, Facts, Order, ReplyCheck
+from agent.core.claims import check_reply as check
 from agent.core.outcomes import Telling, tell_outcome, what_it_is
 from agent.core.policy_answers import not_covered
 from agent.core.tracking import tell_choice, tell_missing, tell_order
@@ -15,6 +17,7 @@ from common.events.actions import ActionChanged
 from common.events.model import Language
 
 LANGUAGES = get_args(Language)
+READER = load_reader()
 KINDS = ("refund", "cancel", "address_change", "return_label", "account_change")
 ORDER = "7100001"
 HANDED_OVER = frozenset({"with_person", "handoff", "handoff_sensitive", "handoff_no_model", "session_over"})
@@ -27,6 +30,11 @@ STATUS_OF_TELLING = {
     "pending": "pending",
 }
 NEEDS_PERSON = frozenset({"failed", "returned", "overdue"})
+
+
+def check_reply(text: str, language: str, facts: Facts) -> ReplyCheck:
+    """Judge as the services do: by rules and second reader together."""
+    return check(text, language, facts, READER)
 
 
 def row(kind: str, status: str) -> Action:

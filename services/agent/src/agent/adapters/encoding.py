@@ -3,6 +3,7 @@
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +21,7 @@ class Encoder(Protocol):
     def __call__(self, texts: Sequence[str]) -> Vectors: ...
 
 
+@cache
 def load_encoder() -> Encoder | None:
     """The multilingual sentence encoder, or None where its wheel isn't installed (search then goes by words)."""
     try:

@@ -9,7 +9,7 @@ be true now and stay true whatever the turn goes on to do: no promise, no denial
 import re
 from collections.abc import Sequence
 
-from agent.core.claims import Claim, Facts, SentenceCheck, check_reply
+from agent.core.claims import Claim, Facts, Reader, SentenceCheck, check_reply
 from agent.core.claims.facts import ROW_KINDS
 from agent.core.claims.languages import LEXICONS, read_as
 from agent.core.claims.lexicon import Lexicon
@@ -35,13 +35,13 @@ _PROMISE = {language: re.compile(pattern) for language, pattern in _PROMISES.ite
 
 
 def check_after(
-    said: Sequence[str], sentences: Sequence[str], language: str, facts: Facts
+    said: Sequence[str], sentences: Sequence[str], language: str, facts: Facts, reader: Reader | None = None
 ) -> tuple[tuple[SentenceCheck, ...], tuple[SentenceCheck, ...]] | None:
     """Return the checks of what was said and of the sentences that follow it, judged as one reply.
 
     None when the reply doesn't fall into just these sentences; then nothing of it can be judged one by one.
     """
-    checks = check_reply("\n".join([*said, *sentences]), language, facts).sentences
+    checks = check_reply("\n".join([*said, *sentences]), language, facts, reader).sentences
     if [c.sentence for c in checks] != [*said, *sentences]:
         return None
     return checks[: len(said)], checks[len(said) :]

@@ -8,6 +8,7 @@ from agent.adapters.run_store import RunStore
 from agent.adapters.sessions import Sessions
 from agent.adapters.tokens import TokenCounter
 from agent.adapters.toolgateway import Toolgateway
+from agent.core.claims import Reader
 from agent.core.hours import ALWAYS, StaffHours
 from agent.core.limits import Limits
 from agent.loop.catalogue import Catalogue
@@ -21,7 +22,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Parts:
-    """``help_passages(question, language)`` answers the model's help-center searches."""
+    """``help_passages(question, language)`` answers help-center searches; ``reader`` seconds the reply check."""
 
     pool: db.Database
     runs: RunStore
@@ -35,3 +36,4 @@ class Parts:
     clock: Clock
     limits: Limits
     staff: StaffHours = ALWAYS
+    reader: Reader | None = None

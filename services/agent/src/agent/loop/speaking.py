@@ -34,7 +34,8 @@ async def judge_words(parts: Parts, run: ClaimedRun, text: str, *, continued: bo
     await refresh_rows(parts, run.conversation_id, memory)
     language, facts, sentences = run.work.language, facts_of(memory), split_sentences(text)
     # A text that can't be judged beside what was said is judged on its own.
-    told, checks = check_after(said, sentences, language, facts) or ((), check_reply(text, language, facts).sentences)
+    judged = check_after(said, sentences, language, facts, parts.reader)
+    told, checks = judged or ((), check_reply(text, language, facts, parts.reader).sentences)
     false = [c.sentence for c in checks if not c.holds]
     if not false and (await parts.guard.check(" ".join([*said, *sentences]), "reply")).verdict == "flagged":
         false = sentences
@@ -50,7 +51,7 @@ async def judge_early(parts: Parts, run: ClaimedRun, sentences: list[str], conti
     progress, memory = run.state.run_for(run.message_id), run.state.memory
     await refresh_rows(parts, run.conversation_id, memory)
     language, facts, deed_done = run.work.language, facts_of(memory), bool(progress.moved_keys)
-    judged = check_after(progress.said, sentences, language, facts)
+    judged = check_after(progress.said, sentences, language, facts, parts.reader)
     if judged is None:
         return Passed([], 0, stop=True)
     told, checks = judged

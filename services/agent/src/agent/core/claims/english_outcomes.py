@@ -49,6 +49,13 @@ APPROVED: Words = (
     r"approval (?:came|has come|is in|arrived)",
 )
 DECLINED: Words = (
+    r"knocked .. back",
+    r"turned .. away",
+    r"shot down",
+    r"refus(?:al|ed)",
+    r"(?:has|have|was|were) not been (?:authorised|authorized)",
+    r"a no (?:from|on)",
+    r"would not (?:sign|approve|agree|authori[sz]e)",
     r"not (?:go|going|went) (?:for|along with)",
     r"turn(?:ed|ing|s)? .. down",
     r"declined",
@@ -70,6 +77,14 @@ DECLINED: Words = (
     r"red light",
 )
 FAILED: Words = (
+    r"(?:tried|attempted|wanted|meant) to .. (?:but|and) .. (?:could not|not|bounc\w+|fail\w+|reject\w+|refus\w+|declin\w+|returned|came back|no luck)",
+    r"tried to (?:\w+ )+(?:and|but) could not",
+    r"fell over",
+    r"(?:got|been|was|were|is) (?:\w+ )?(?:kicked|thrown|sent|turned) back",
+    r"no (?:luck|joy|success|dice)",
+    r"hit a (?:snag|wall|problem|brick wall)",
+    r"(?:came|come|bounced) (?:straight |right )?back(?! to you)",
+    r"ran into (?:a|an) (?:problem|error|snag)",
     r"(?:knocked back|turned down|thrown out|sent back) by .. (?:processor|provider|bank|gateway|system)",
     r"(?:transfer|payout|payment) (?:\w+ ){0,3}(?:rejected|refused|declined)",
     r"gone wrong",
@@ -90,6 +105,11 @@ FAILED: Words = (
     r"error",
 )
 UNKNOWABLE: Words = (
+    r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:\w+ ){0,2}(?:has|have|had|already|received|booked|confirmed|got|credited|posted|shows?)",
+    r"(?:is|are|now|already) (?:\w+ )?(?:showing|visible|listed|reflected|there) (?:up )?(?:on|in) your .. (?:statement|balance|app|account)",
+    r"(?:see|find|spot) .. (?:on|in) your (?:\w+ )?(?:statement|balance|banking app|bank app)",
+    r"your (?:\w+ )?(?:balance|statement) (?:\w+ ){0,2}(?:shows?|reflects?|includes?|went up|has gone up|is up)",
+    r"(?:has|have) (?:\w+ )?(?:cleared|posted|landed|settled|credited) (?:in|into|on|to|at) your",
     r"(?:already|now) see .. on your (?:\w+ )?(?:statement|account)",
     r"(?:at|in) your bank(?: now| already)?",
     r"by your bank",
@@ -106,6 +126,11 @@ UNKNOWABLE: Words = (
     r"spend it (?:now|already)",
 )
 WHOLE: Words = (
+    r"whole order",
+    r"everything (?:is |has been |was |on |in |for )(?:\w+ )?(?:refunded|paid back|returned to|reimbursed)",
+    r"(?:refunded|reimbursed|paid (?:you )?back) (?:\w+ ){0,3}(?:everything|in its entirety)",
+    r"every line",
+    r"all (?:of )?(?:it|them) (?:is|are|has|have) (?:been )?(?:refunded|paid back)",
     r"(?:all|both) (?:the |your )?(?:two|three|four|five|\d+) (?:items|products|articles|things)",
     r"both (?:items|products|articles)",
     r"everything you(?: have)? (?:bought|ordered|paid)(?! for (?:the|your|this) (?!order|purchase))",

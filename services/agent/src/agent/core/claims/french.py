@@ -32,6 +32,7 @@ FRENCH = Source(
         r"parce que",
         r"donc(?= (?:le|la|les|votre|nous|je|vous|il|elle|ce|un|une|rien|aucun)\b)",
         r"puisque",
+        r"puis(?= (?:la|le|votre|nous|je|vous)\b)",
         r"tandis que",
         r"alors que",
         r"cependant",

@@ -142,6 +142,11 @@ FRENCH_ASIDES = Asides(
     ),
     inverted=(),
     presupposed=(
+        r"(?:maintenant|à présent) que .. (?:remboursée?|annulée?|argent|modifiée?|étiquette)",
+        r"(?:puisque|comme|étant donné que|vu que) (?:votre|la|le|vous) .. (?:est|êtes|a été|avez) (?:\w+ )?(?:annulée?|remboursée?|modifiée?)",
+        r"(?:jusque|avant|jusque à) ce que (?:le|votre) (?:remboursement|virement|argent) .. (?:entre|arrive|soit)",
+        r"^(?:votre|la) (?:commande|étiquette) (?:\w+ )?(?:annulée|remboursée|créée)$",
+        r"(?:après|ayant) (?:vous )?(?:avoir )?(?:remboursé|annulé|crédité)",
         r"(?:grâce à|suite à|vu) votre (?:remboursement|annulation)",
         r"(?:après|avant|depuis) votre (?:remboursement|annulation)",
         r"(?:quand|lorsque|dès que|avant que|une fois que|jusque à ce que) (?:votre|le|la|ton) (?:remboursement|argent|étiquette|virement) .. (?:arriv\w+|sera|apparaî\w+|parvien\w+|vient|tombe\w*)",

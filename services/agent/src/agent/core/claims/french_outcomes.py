@@ -41,6 +41,10 @@ APPROVED: Words = (
     r"dit oui",
 )
 DECLINED: Words = (
+    r"(?:ne )?(?:a|ont) pas voulu",
+    r"pas (?:donné|obtenu) .. (?:accord|feu vert|aval)",
+    r"opposée?s? à",
+    r"refus",
     r"refusé de",
     r"veto",
     r"refusée?s?",
@@ -59,6 +63,11 @@ DECLINED: Words = (
     r"défavorable",
 )
 FAILED: Words = (
+    r"(?:essayé|tenté|voulu|voulions|voulais) .. (?:mais|sans|et) .. (?:rejet\w+|refus\w+|échou\w+|pas|revenu\w*|bloqu\w+|succès)",
+    r"(?:paiement|virement|opération|transaction|versement) .. (?:rejeté|refusé|revenu|retourné|échoué)\w*",
+    r"(?:a|ont) (?:planté|capoté|buggé|échoué|coincé)",
+    r"tombée? à (?:l'eau|le eau|eau)",
+    r"nous (?:est|a été) (?:revenu|retourné)\w*",
     r"infructueu\w+|sans succès",
     r"(?:restée?|est|sont) coincée?s?",
     r"(?:prestataire|banque|système) .. ne (?:a|ont) pas (?:exécuté|traité|accepté|passé)",
@@ -81,6 +90,9 @@ FAILED: Words = (
     r"mal passée?",
 )
 UNKNOWABLE: Words = (
+    r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:vous |le |la |les )?(?:\w+ ){0,2}(?:a|ont) (?:\w+ ){0,3}(?:crédité|déposé|reçu|confirmé|enregistré|versé|encaissé)",
+    r"(?:visibles?|figur\w+|appara\w+|affich\w+|voyez|verrez|inscrit\w*|présents?|crédité\w*) .. (?:sur|dans|à) (?:votre|ton|vos|ta) (?:relevé|solde|compte en banque|compte bancaire|application|appli|espace bancaire)",
+    r"(?:votre|ton) (?:solde|relevé) (?:\w+ ){0,2}(?:montre|affiche|reflète|indique|tient compte)",
     r"sur votre relevé (?:\w+ ){0,4}(?:déjà|bien)",
     r"(?:à|dans) (?:votre|ta) banque",
     r"(?:est|sont) (?:déjà |bien )*(?:à|dans|chez|sur) (?:votre|ta) (?:banque|compte bancaire)",
@@ -98,6 +110,10 @@ UNKNOWABLE: Words = (
     r"atteint votre (?:banque|compte)",
 )
 WHOLE: Words = (
+    r"(?:au|en) complet",
+    r"intégralité",
+    r"tout (?:a été |est |vous a été |a )(?:\w+ )?(?:remboursé|rendu|restitué|recrédité)",
+    r"remboursé\w* (?:\w+ ){0,3}(?:intégralement|totalement|entièrement|en totalité|de tout)",
     r"dans (?:sa|leur) totalité",
     r"(?:jusque au |le )dernier (?:article|produit|centime)",
     r"(?:les|des) (?:deux|trois|quatre|cinq|\d+) (?:articles|produits)",

@@ -128,6 +128,7 @@ GERMAN_ASIDES = Asides(
         r"alle (?:artikel|bestellungen|produkte|kunden)",
     ),
     generic=(
+        r"(?:beträge|summen|erstattungen|rückvergütungen) (?:über|unter|ab|bis) amtx",
         r"(?<=en\s)(?:über|unter|ab) amtx",
         r"(?:mehr als|weniger als) amtx",
         r"(?:rück)?(?:erstattungen|rücksendungen|bestellungen|\w*etiketten|stornierungen|retouren|artikel|produkte|kunden|waren|lieferungen|pakete|sendungen|rückzahlungen|gutschriften|adressänderungen|geschenkkarten|versandkosten|reklamationen)(?! (?:ihrer|deiner|dieser|der|aus)) .. (?:sind|dauer\w+|können|müssen|werden|erfolgen|kosten|gelten|gehen|brauchen|haben|verlassen|betragen|kommen|sollten|liefern|dürfen|nehmen|erhalten)",
@@ -158,6 +159,10 @@ GERMAN_ASIDES = Asides(
         r"(?:geht|wird|werden|ist|sind|kommt|trifft|fehlt|passt|gefällt|liegt|hat|haben|möchten|wollen|brauchen|stellt|funktioniert|war|bestätigt|finden|braucht|benötigen)(?! (?:storniert|erledigt|erstattet|raus|unterwegs|passiert|gemacht|schon))",
     ),
     presupposed=(
+        r"nach erfolgter \w+",
+        r"(?:jetzt|nun)?,? ?(?:wo|da|nachdem|weil) (?:sie|du|ihre?|deine?|die|das) .. (?:zurückhaben|zurück haben|storniert ist|annulliert ist|erstattet (?:ist|wurde|haben)|geändert ist)",
+        r"wenn sie (?:ihr|das) geld zurückbekommen",
+        r"(?:bevor|bis|sobald) (?:ihre?|die|das) (?:erstattung|rückzahlung|gutschrift|geld|rückvergütung) .. (?:eingeht|da ist|eintrifft|kommt)",
         r"(?:dank|durch|aufgrund) (?:ihrer|deiner) (?:erstattung|rückerstattung|stornierung|gutschrift)",
         r"(?:bis|bevor|ehe|sobald|wenn) .. amtx .. (?:ankomm\w*|eintreff\w*|eintrifft|ankommt|da sind|erreich\w*|landen|sehen|erscheinen|eingehen)",
         r"(?:nach|vor|seit) (?:ihrer|deiner) (?:erstattung|rückerstattung|stornierung|gutschrift)",

@@ -50,6 +50,11 @@ APPROVED: Words = (
     r"gab grünes licht",
 )
 DECLINED: Words = (
+    r"nein gesagt",
+    r"sagt\w* .. nein",
+    r"(?:wollte|wollten) .. nicht",
+    r"nicht (?:stattgegeben|durchgewunken|gutgeheissen|gutgeheißen)",
+    r"abschlägig",
     r"gegen .. entschieden",
     r"veto",
     r"abgelehnt",
@@ -70,6 +75,12 @@ DECLINED: Words = (
     r"nicht stattgegeben",
 )
 FAILED: Words = (
+    r"(?:wollten|wollte|versucht\w*|probiert\w*) .. (?:aber|doch|leider|jedoch|nur) .. (?:nicht|zurück\w*|abgelehnt|abgewiesen|gescheitert|fehl\w*|geplatzt)",
+    r"(?:zahlung|rückzahlung|überweisung|transaktion|buchung) (?:\w+ ){0,3}(?:abgewiesen|abgelehnt|zurückgewiesen|zurückgekommen|retour)",
+    r"(?:zahlung|überweisung|buchung) kam .. zurück",
+    r"kam .. (?:zurück|retour)$",
+    r"hat (?:\w+ ){0,2}nicht (?:geklappt|funktioniert|hingehauen)",
+    r"nicht hingehauen",
     r"erfolglos|ohne erfolg|vergeblich",
     r"bank .. zurückgehen",
     r"(?:anbieter|bank|dienstleister|system) .. nicht (?:ausgeführt|verarbeitet|durchgeführt)",
@@ -97,6 +108,10 @@ FAILED: Words = (
     r"scheiterte",
 )
 UNKNOWABLE: Words = (
+    r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:\w+ ){0,4}(?:gutgeschrieben|verbucht|erhalten|gebucht|bestätigt)",
+    r"hat (?:ihnen|dir) (?:die |ihre |deine )?(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) .. (?:gutgeschrieben|verbucht|gebucht)",
+    r"(?:im|in ihrem|in deinem|auf ihrem|auf deinem) (?:e-banking|ebanking|online-banking|onlinebanking|kontostand|kontoauszug|bankkonto|auszug|saldo)",
+    r"(?:kontostand|kontoauszug|saldo) (?:\w+ ){0,2}(?:zeigt|weist|enthält)",
     r"(?:geld|betrag|amtx|erstattung) (?:ist|liegt|sind|liegen) (?:\w+ ){0,2}auf (?:ihrem|deinem) (?:bank)?konto",
     r"kontoauszug (?:\w+ ){0,4}(?:amtx )?(?:bereits|schon)",
     r"(?:bereits|schon) .. kontoauszug",
@@ -116,6 +131,10 @@ UNKNOWABLE: Words = (
     r"bei (?:ihrer|deiner) bank",
 )
 WHOLE: Words = (
+    r"alles (?:\w+ ){0,2}(?:erstattet|zurückbezahlt|zurückgezahlt|zurücküberwiesen|zurückerstattet|gutgeschrieben|zurück)",
+    r"(?:zur|in) gänze",
+    r"(?:vollständig|komplett|restlos) (?:\w+ )?(?:erstattet|zurückgezahlt|zurückbezahlt)",
+    r"gesamtbetrag",
     r"im ganzen",
     r"jede\w* (?:einzelne\w* )?(?:artikel|position|produkt)",
     r"(?:alle|beide)(?: (?:zwei|drei|vier|\d+))? (?:artikel|produkte|positionen|teile)",

@@ -148,6 +148,7 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
         lexicon.has("whole", f"{reading.clause} {sentence.lower()}")
         and "refund" in reading.kinds
         and not any(_is_whole(r) for r in standing)
+        and not (len(said.amounts) > 1 and _amounts_fit(said.amounts, standing))
     ):
         return False, "no row proves the whole order"
     if not _amounts_fit(said.amounts, standing):

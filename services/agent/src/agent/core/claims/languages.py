@@ -18,7 +18,7 @@ _FOREIGN = frozenset(
     "iade edildi siparişiniz için bir".split()  # Turkish
 )
 _MONEY_ABROAD = re.compile(
-    r"\b(?:rimbors\w+|annullat\w+|terugbetal\w*|terugbetaald|geannuleerd|återbetal\w*|cancelad[oa] o seu|zwrot\w*)\b"
+    r"\b(?:rimbors\w+|annullat[oaie]|terugbetal\w*|terugbetaald|geannuleerd|återbetal\w*|cancelad[oa] o seu|zwrot\w*)\b"
 )
 _LATIN = re.compile(r"[a-zà-ɏ]+", re.IGNORECASE)
 

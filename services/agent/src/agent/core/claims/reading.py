@@ -62,7 +62,20 @@ def read_sentence(prepared: Prepared, lexicon: Lexicon, context: Kind | None = N
             readings = _carry_on(sentence.clauses[index], readings, earlier, lexicon)
     if not readings and not prepared.asks and not any(topics):
         readings = _read_bare(sentence, context)
-    return readings
+    return _without_attempts(readings)
+
+
+def _without_attempts(readings: list[Reading]) -> list[Reading]:
+    """ "We tried to refund you, but the payment bounced": one failure, and neither a deed nor somebody's refusal."""
+    kept: list[Reading] = []
+    for reading in readings:
+        last = kept[-1] if kept and kept[-1].kinds == reading.kinds else None
+        if last and last.manner == "failed" and reading.manner in ("declined", "pending", "negated"):
+            continue
+        if last and reading.manner == "failed" and last.manner in ("done", "future", "pending", "negated"):
+            kept.pop()
+        kept.append(reading)
+    return kept
 
 
 def _joined(readings: list[Reading], new: list[Reading]) -> list[Reading]:

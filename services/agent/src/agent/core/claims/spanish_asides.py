@@ -136,6 +136,10 @@ SPANISH_ASIDES = Asides(
     ),
     inverted=(),
     presupposed=(
+        r"(?:ahora que|ya que|puesto que|dado que|como) (?:ya )?(?:(?:tu|su|el|la) \w+ )?(?:ya )?(?:está|ha sido|fue|quedó|tiene|tienes|se (?:ha|le|te)) .. (?:cancelad|anulad|reembols|devuel|dinero|etiqueta|abon|correg|cambiad)\w*",
+        r"(?:hasta que|antes de que|cuando|en cuanto) .. (?:entre|llegue|caiga|se refleje|se acredite) (?:el|tu|su) (?:reembolso|dinero|abono|devolución)",
+        r"habiendo (?:ya )?(?:reembols|cancel|anul|devuel|abon|cambi)\w+",
+        r"una vez (?:hecho|realizado|emitido) (?:tu|su|el) (?:reembolso|abono)",
         r"(?:gracias a|con|debido a) (?:tu|su) (?:reembolso|devolución|cancelación|abono)",
         r"mientras (?:se )?(?:\w+ )?(?:tramit\w+|proces\w+|gestion\w+|complet\w+) (?:tu|su|el|la) (?:reembolso|devolución|abono|cancelación|anulación|cambio)",
         r"(?:después de|tras|antes de|desde) (?:tu|su) (?:reembolso|devolución|cancelación|abono)",

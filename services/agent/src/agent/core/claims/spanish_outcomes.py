@@ -48,6 +48,13 @@ APPROVED: Words = (
     r"estimad[oa]",
 )
 DECLINED: Words = (
+    r"se negó",
+    r"se (?:ha|han) (?:negado|denegado|rechazado)",
+    r"se (?:rechazó|denegó|desestimó|declinó)",
+    r"dij(?:o|eron) que no",
+    r"no quis(?:o|ieron)",
+    r"negó",
+    r"no dio luz verde",
     r"(?:deneg|rechaz|desestim)(?:amos|é)",
     r"se neg(?:ó|aron) a",
     r"negado a",
@@ -74,6 +81,12 @@ DECLINED: Words = (
     r"no ha dado (?:el|su) \w+",
 )
 FAILED: Words = (
+    r"(?:intent|quis|trat|prob)\w+ .. (?:pero|y) .. (?:no|rechaz\w+|rebot\w+|fall\w+|devuel\w+|deneg\w+)",
+    r"no (?:lo |la |se )?(?:logr|consegu)\w+",
+    r"(?:transacción|operación|pago|transferencia|cargo) (?:\w+ ){0,3}(?:rechazad|denegad|devuelt|declinad|rebot)\w+",
+    r"(?:rechaz|deneg|declin|rebot)\w+ (?:la|el) (?:transacción|operación|pago|transferencia)",
+    r"(?:vino|volvió|regresó) (?:de vuelta|atrás|rechazad\w+)",
+    r"se (?:cayó|trabó|atoró)",
     r"(?:sin|no tuvo) éxito",
     r"(?:proveedor|pasarela|banco|sistema) .. (?:tumb|ech|bloque)\w+",
     r"(?:pasarela|proveedor|banco) (?:\w+ ){0,4}(?:rechaz|deneg)\w+",
@@ -96,6 +109,10 @@ FAILED: Words = (
     r"no (?:llegó|ha llegado) a",
 )
 UNKNOWABLE: Words = (
+    r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:\w+ ){0,3}(?:ha|tiene|recibió|acreditó|abonó|confirmó|registró|depositó|reflej\w+|acreditado)",
+    r"(?:reflej|acredit|abon|deposit|aparec|figur|ve|apunt)\w* .. (?:en|por) (?:tu|su) (?:estado de cuenta|extracto|saldo|banca|aplicación|app|resumen)",
+    r"(?:tu|su) (?:saldo|extracto|estado de cuenta) (?:\w+ ){0,2}(?:refleja|muestra|incluye|recoge)",
+    r"(?:lo |la |los |las )?(?:ves|ve|verás|puedes ver|puede ver) .. (?:en|por) (?:tu|su) (?:extracto|saldo|estado de cuenta|banca)",
     r"en (?:tu|su) (?:extracto|banco|cuenta bancaria) (?:ya )?(?:te |le )?(?:aparec|figur|const|sal|ves|ve|est)\w*",
     r"en (?:tu|su) banco",
     r"(?:está|están) (?:ya )?en (?:tu|su) (?:banco|cuenta)",
@@ -111,6 +128,10 @@ UNKNOWABLE: Words = (
     r"el banco (?:ya )?(?:te |le )?(?:lo |la )?ha",
 )
 WHOLE: Words = (
+    r"totalidad",
+    r"(?:pedido|compra|ordx) .. (?:al completo|en su integridad|de principio a fin)",
+    r"(?:devuelto|reembolsado|pagado|abonado) todo",
+    r"todo (?:está |ha sido |queda |quedó )?(?:\w+ )?(?:reembolsado|devuelto|abonado)",
     r"hasta el último (?:artículo|producto)",
     r"los (?:dos|tres|cuatro|cinco|\d+) (?:artículos|productos)",
     r"ambos (?:artículos|productos)",

@@ -11,9 +11,10 @@ _QUOTED = re.compile(
     r"\"([^\"]*)\"|“([^”“]*)[”“]|«([^»]*)»|„([^“”\"]*)[“”\"]|»([^«]*)«|(?<!\w)‘([^’]*)’(?!\w)|(?<!\w)'([^']{8,})'(?!\w)"
 )
 _CUSTOMER_SAID = re.compile(
-    r"\b(?:wrote|writ\w*|said|say|saying|asked|asking|message|words|mention\w*|question|quote\w*|schreib\w*|schrieb\w*|geschrieben|"
+    r"\b(?:wrote|reads|laut ihnen|hieß|gelesen|j'ai lu|lisez|leí|leemos|"
+    r"writ\w*|said|say|saying|asked|asking|message|words|mention\w*|question|quote\w*|schreib\w*|schrieb\w*|geschrieben|"
     r"sag\w*|gesagt|nachricht|frag\w*|worte?n?|meinten|mail|email|escrib\w*|dijist\w*|dijo|dice\w*|mensaje|pregunt\w*|palabras|"
-    r"écri\w*|dis\w+|dit\w*|dites|message|demand\w*|mots|question|correo|courriel|title|titled|called|article|artikel|artículo|named)\b",
+    r"écri\w*|dis\w+|dit\w*|dites|message|demand\w*|mots|question|correo|courriel|title|titled|called|article|artikel|artículo|named|note|notiz|nota)\b",
     re.IGNORECASE,
 )
 _INVISIBLE = re.compile(r"[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u202a-\u202e]")
@@ -34,10 +35,7 @@ class Prepared:
 
 def prepare(sentence: str, lexicon: Lexicon) -> Prepared:
     """Normalise, drop what the customer is quoted with, mask values, spell contractions out, split into clauses."""
-    plain = _plain(sentence)
-    if _CUSTOMER_SAID.search(plain):
-        plain = _QUOTED.sub(" quotx ", plain)
-    values = find_values(plain)
+    values = values_of(sentence)
     text = values.masked.lower()
     for short, long in lexicon.spellings:
         text = short.sub(long, text)
@@ -45,6 +43,14 @@ def prepare(sentence: str, lexicon: Lexicon) -> Prepared:
     text = _ASIDE.sub(r" \1 ", text)
     clauses = [c.strip(" .!?¡¿\"'“”„«»") for c in lexicon.splitter.split(text)]
     return Prepared(values, _rejoin([c for c in clauses if c], lexicon), "?" in sentence)
+
+
+def values_of(sentence: str) -> Values:
+    """What a sentence names, and its text with that masked and the customer's quoted words taken out."""
+    plain = _plain(sentence)
+    if _CUSTOMER_SAID.search(plain):
+        plain = _QUOTED.sub(" quotx ", plain)
+    return find_values(plain)
 
 
 def _rejoin(clauses: list[str], lexicon: Lexicon) -> tuple[str, ...]:

@@ -9,10 +9,16 @@ _SYMBOLS = {
     "US$": "USD", "$": "$", "€": "EUR", "£": "GBP", "¥": "JPY", "EURO": "EUR", "EUROS": "EUR", "DOLLAR": "$",
     "DOLLARS": "$", "DÓLAR": "$", "DÓLARES": "$", "POUND": "GBP", "POUNDS": "GBP", "PFUND": "GBP", "LIBRAS": "GBP",
     "LIVRES": "GBP", "YEN": "JPY", "YENES": "JPY", "BUCKS": "$", "DINAR": "KWD", "DINARS": "KWD", "FRANKEN": "CHF",
+    "FRANCS": "CHF", "FRANCOS": "CHF", "CHF": "CHF", "PESO": "$", "PESOS": "$", "QUID": "GBP", "C$": "CAD", "A$": "AUD",
+    "$ US": "USD", "$ CA": "CAD", "$ CAN": "CAD", "$US": "USD", "$CA": "CAD", "MX$": "MXN", "CA$": "CAD", "SFR.": "CHF",
+    "FR.": "CHF",
 }  # fmt: skip
 _CODES = "USD|EUR|GBP|JPY|KWD|CHF|CAD|AUD|NZD|MXN|SEK|NOK|DKK|PLN"
-_MARK = r"US\$|\$|€|£|¥|(?:" + _CODES + r")\b"
-_NAMED = r"(?:euros?|dollars?|dólar(?:es)?|pounds?|pfund|libras|livres|yen(?:es)?|bucks|dinars?|franken)\b"
+_MARK = r"US\$|CA\$|MX\$|[CA]\$|\$\s?(?:US|CAN?)\b|\$|€|£|¥|(?:S?Fr\.)(?=\s?\d)|(?:" + _CODES + r")\b"
+_NAMED = (
+    r"(?:euros?|dollars?|dólar(?:es)?|pounds?|pfund|libras|livres|yen(?:es)?|bucks|quid|dinars?|franken|francs|francos|"
+    r"pesos?)\b"
+)
 _AMOUNT = re.compile(
     rf"(?:(?P<before>{_MARK})\s?(?P<a>{_NUMBER})|(?P<b>{_NUMBER})\s?(?P<after>{_MARK}|{_NAMED})"
     r"|(?<![\d.,:])(?P<c>\d+[.,]\d{2})(?![\d.,:]*\d|\s?(?:%|uhr|h\b|kg|cm|m\b|l\b)))",
@@ -106,7 +112,7 @@ def placeholders(clause: str, stem: str) -> list[int]:
 
 def _amount(match: re.Match[str]) -> Amount:
     number = match.group("a") or match.group("b") or match.group("c")
-    mark = (match.group("before") or match.group("after") or "").upper()
+    mark = re.sub(r"\s+", " ", match.group("before") or match.group("after") or "").upper()
     currency = _SYMBOLS.get(mark, mark) or None
     return Amount(match.group().strip(), _numbers(number), currency)
 
@@ -129,5 +135,5 @@ def currency_fits(said: str | None, row: str | None) -> bool:
     if said is None or row is None:
         return said is None
     if said == "$":
-        return row in {"USD", "CAD", "AUD", "NZD", "MXN", "SGD", "HKD"}
+        return row in {"USD", "CAD", "AUD", "NZD", "MXN", "SGD", "HKD", "ARS", "CLP", "COP"}
     return said == row
