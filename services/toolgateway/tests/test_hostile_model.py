@@ -182,6 +182,8 @@ async def test_no_sequence_of_calls_breaks_a_promise(gateway: Any, seed: int) ->
 
 
 @pytest.mark.slow
+# Ten minutes on a machine of its own, an hour on a shared one.
+@pytest.mark.timeout(7200)
 # A lost answer is waited for a few thousand times here: briefly.
 @pytest.mark.parametrize("overrides", [{"payments_timeout_s": 0.1, "payments_tries": 1}])
 async def test_a_hundred_thousand_hostile_calls_break_no_promise(gateway: Any, overrides: Any) -> None:
