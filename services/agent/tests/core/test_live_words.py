@@ -72,6 +72,59 @@ def test_before_any_deed_claims_promises_and_talk_of_deeds_wait_for_the_end_of_t
 
 
 @pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "I’ll check that for you."),
+        ("en", "Let’s see what happened."),
+        ("en", "I’m on it."),
+        ("en", "On it!"),
+        ("en", "Sure, right away!"),
+        ("en", "Coming right up."),
+        ("en", "Getting that sorted for you."),
+        ("en", "Looking into this."),
+        ("en", "Leave that to me."),
+        ("en", "Please hold while this is looked at."),
+        ("en", "No approval is needed for this."),
+        ("en", "The blender qualifies."),
+        ("es", "Me pongo con ello."),
+        ("es", "Lo reviso."),
+        ("es", "Manos a la obra."),
+        ("es", "No hace falta aprobación."),
+        ("fr", "Je m’en charge."),
+        ("fr", "On s'en charge."),
+        ("fr", "J’y travaille."),
+        ("fr", "Un petit instant."),
+        ("fr", "Aucune approbation n'est nécessaire."),
+        ("de", "Mache ich!"),
+        ("de", "Bin schon dabei."),
+        ("de", "Ich prüfe das."),
+        ("de", "Einen kleinen Moment."),
+        ("de", "Geht klar!"),
+        ("de", "Eine Freigabe ist nicht nötig."),
+    ],
+)
+def test_short_promises_curly_ones_and_forecasts_of_a_rule_wait_too(language: str, sentence: str) -> None:
+    assert not leaves(sentence, language, NOTHING, deed_done=False)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "I’m so sorry about that."),
+        ("en", "Nothing is more annoying than a broken gift."),
+        ("es", "Lo siento mucho."),
+        ("es", "Lo lamento."),
+        ("fr", "Nous comprenons bien."),
+        ("fr", "J’espère que vous allez bien."),
+        ("de", "Das tut mir sehr leid."),
+        ("de", "Ich bedaure das sehr."),
+    ],
+)
+def test_feeling_with_the_customer_is_no_promise(language: str, sentence: str) -> None:
+    assert leaves(sentence, language, NOTHING, deed_done=False)
+
+
+@pytest.mark.parametrize(
     "sentence",
     [
         "I have refunded 64.00 USD for the blender of order 4417028.",

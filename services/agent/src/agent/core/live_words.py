@@ -22,15 +22,27 @@ from agent.core.state import RunProgress
 NOTHING_MORE = "[nothing more]"
 # "I'll look", "let me see": the reply check lets them pass at the end of a turn; before a tool call they are promises.
 _PROMISES = {
-    "en": r"\b(?:i|we)(?: will| shall|'ll| am| are|'m|'re)\b(?! (?:very |so |really |truly )?(?:sorry|glad|happy|afraid|an?)\b)"
-    r"|\blet(?: me| us|'s)\b|\b(?:one|a|just a) (?:moment|second|minute)\b|\bhold on\b",
+    "en": r"\b(?:i|we)(?: will| shall| ?'ll| am| are| ?'m| ?'re)\b(?! (?:very |so |really |truly )?(?:sorry|glad|happy|afraid|an?)\b)"
+    r"|\blet(?: me| us|'s)\b|\b(?:one|a|just a) (?:moment|second|sec|minute)\b|\bh[ao](?:ld|ng) (?:on|tight)\b|\bplease (?:hold|wait)\b"
+    r"|^(?:\w+, )?(?:on it|right away|straight away|at once|coming (?:right )?up|will \w+|gonna|here (?:we|i) go|sure thing|you got it)\b"
+    r"|^(?:\w+, )?(?:allow|permit|bear with|stay with|leave (?:it|that|this)\b.*) (?:me|us)\b"
+    r"|^(?:\w+, )?(?:now |just )?\w+ing (?:\w+ ){0,3}(?:this|that|it|now|your|for you)\b|^just \w+ing\b",
     "es": r"\b(?:voy|vamos) a\b|\w(?:are|ere|ire|dre|aremos|eremos|iremos|dremos)\b|\b(?:permit|dej)\w+me\b"
-    r"|\b(?:estoy|estamos) \w+ndo\b|\bun (?:momento|segundo|minuto)\b|\bahora mismo\b|\benseguida\b",
+    r"|\b(?:estoy|estamos) \w+ndo\b|\bun (?:momento|momentito|segundo|minuto)\b|\b(?:ahora|ya) mismo\b|\ben ?seguida\b"
+    r"|\bme (?:pongo|encargo|ocupo)\b|\bmanos a la obra\b|\b(?:lo|la|los|las) (?!siento|lamento|entiendo|comprendo|agradezco)\w{3,}o\b"
+    r"|\b(?:llegara|recibira|tendra|vera|sera|quedara)n?\b",
     "fr": r"\bje (?:vais|m'en)\b|\b(?:nous allons|on va)\b|\b(?:je|j'|nous) ?\w*r(?:ai|ons)\b|\blaissez-moi\b"
-    r"|\bje m'occupe\b|\bun (?:instant|moment)\b|\btout de suite\b",
-    "de": r"\b(?:ich|wir) (?:werde|werden)\b|\b(?:werde|werden) (?:ich|wir)\b|\blassen sie mich\b|\b(?:einen|ein) (?:moment|augenblick)\b"
-    r"|\b(?:ich|wir)\b.*\b(?:gleich|sofort|jetzt|umgehend|mal)\b|\b(?:gleich|sofort|jetzt|umgehend)\b.*\b(?:ich|wir)\b",
+    r"|\bun (?:petit |court )?(?:instant|moment)\b|\bune (?:petite )?(?:seconde|minute)\b|\btout de suite\b|\bc'est parti\b|\bca arrive\b"
+    r"|\b(?:je|on|nous) (?!suis|sommes|comprend|compren|vois|voyons|regrett|sais|savons|avons|excus|m'excuse|vous (?:remerci|pri|comprend))\w"
+    r"|\bj'(?!ai\b|espere|apprecie|imagine)\w",
+    "de": r"\b(?:ich|wir) (?:werde|werden)\b|\b(?:werde|werden) (?:ich|wir)\b|\blassen sie mich\b|\b(?:moment|augenblick|sekunde)\b"
+    r"|\b(?:ich|wir)\b.*\b(?:gleich|sofort|jetzt|umgehend|mal|dran|dabei)\b|\b(?:gleich|sofort|jetzt|umgehend)\b.*\b(?:ich|wir)\b"
+    r"|\b(?:ich|wir) (?:mach|kummer|erledig|ubernehm|schau|pruf|seh\w* nach|regel|veranlass)|\b(?:mach|erledig|ubernehm|schau|pruf|kummer|regel)\w* (?:ich|wir)\b"
+    r"|\bgeht klar\b|\b(?:dann|na) (?:mal )?los\b|\bwird (?:gleich |sofort |umgehend )?(?:gemacht|erledigt)\b|\bkommt sofort\b|\bschon dabei\b",
 }
+_CURLY = re.compile(r"[’‘`´ʼ]")
+# "No approval is needed": how a rule will judge a deed, before anybody has asked for it.
+_FORESEEN = re.compile(r"\b(?:dis)?(?:approv|qualif|eligib|aprob|autoriz|approb|autoris|freigab|freizugeb|genehmig)")
 _PROMISE = {language: re.compile(pattern) for language, pattern in _PROMISES.items()}
 
 
@@ -49,12 +61,12 @@ def check_after(
 
 def may_leave_early(check: SentenceCheck, language: str, facts: Facts, *, deed_done: bool) -> bool:
     """Say whether a sentence may leave before its turn has ended; ``deed_done``: this message has moved a row."""
-    spoken = read_as(check.sentence, language)
-    if not check.holds or spoken is None or _PROMISE[spoken].search(folded(check.sentence)):
+    spoken, words = read_as(check.sentence, language), _CURLY.sub("'", folded(check.sentence))
+    if not check.holds or spoken is None or _PROMISE[spoken].search(words):
         return False
     if check.claims:
         return all(_stays_true(claim, facts, deed_done=deed_done) for claim in check.claims)
-    return deed_done or not _speaks_of_deeds(check.sentence, LEXICONS[spoken])
+    return deed_done or not (_FORESEEN.search(words) or _speaks_of_deeds(check.sentence, LEXICONS[spoken]))
 
 
 def without_repeats(
