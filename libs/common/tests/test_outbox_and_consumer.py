@@ -421,6 +421,28 @@ async def test_a_leader_that_stands_still_loses_the_lock_and_the_next_relay_publ
         await asyncio.gather(stopped, return_exceptions=True)
 
 
+async def test_a_leader_that_wakes_to_find_its_session_ended_takes_the_lock_again_and_publishes(
+    database: TestDatabase, pool: db.Database, producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch, woken = asyncpg.Connection.fetch, asyncio.Event()
+
+    async def fetch_after_waking(conn: Any, *args: Any, **options: Any) -> Any:
+        if not woken.is_set():
+            woken.set()
+            # What asyncpg says when the server's goodbye has been read and its end of file has not.
+            raise asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress")
+        return await fetch(conn, *args, **options)
+
+    monkeypatch.setattr(asyncpg.Connection, "fetch", fetch_after_waking)
+    async with relaying(database, producer):
+        async with pool.acquire() as conn, conn.transaction():
+            await enqueue(conn, REPLIES, "conv_1", reply("conv_1", 1), occurred_at=NOW)
+        await asyncio.wait_for(woken.wait(), 10)
+        async with asyncio.timeout(20):
+            while await pool.fetchval("select count(*) from outbox"):  # noqa: ASYNC110 - the relay's own work
+                await asyncio.sleep(0.05)
+
+
 async def test_a_process_that_stands_still_in_a_transaction_gives_its_locks_back(
     database: TestDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
