@@ -163,7 +163,8 @@ async def _process(module: str, environment: dict[str, str]) -> AsyncIterator[No
 
 
 async def _until_ready(http: aiohttp.ClientSession, url: str) -> None:
-    for _ in range(400):
+    # A minute: a busy machine takes that long to load a service's code.
+    for _ in range(1_200):
         try:
             async with http.get(url) as answer:
                 if answer.status == 200:

@@ -489,7 +489,8 @@ async def sandboxed(
 
 
 async def _until_up(http: ClientSession, url: str) -> None:
-    for _ in range(200):
+    # A minute: a busy machine takes that long to load the sandbox's code.
+    for _ in range(1_200):
         try:
             async with http.get(f"{url}/livez"):
                 return
