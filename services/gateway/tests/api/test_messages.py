@@ -126,6 +126,22 @@ async def test_an_event_that_comes_twice_is_stored_and_streamed_once(world: Any)
     assert len(await maya.transcript(conversation)) == 2
 
 
+async def test_an_event_that_comes_twice_leaves_no_gap_in_the_conversations_ids(world: Any) -> None:
+    maya = world.customer("C-1")
+    conversation = await maya.open()
+    message = await maya.said(conversation, "hello")
+    steps = _answer(message)
+    async with asyncio.timeout(20), maya.stream("GET", f"/v1/conversations/{conversation}/events") as events:
+        await world.reply(conversation, message, steps[:1])
+        ids = [(await anext(events)).id]
+        # As after a crash: what was sent before its offset was committed comes again, with more behind it.
+        await world.reply(conversation, message, steps[:2])
+        ids.append((await anext(events)).id)
+        await world.reply(conversation, message, steps)
+        ids.append((await anext(events)).id)
+    assert ids == [1, 2, 3]
+
+
 async def test_what_comes_unasked_reaches_the_open_conversation_stream(world: Any) -> None:
     maya = world.customer("C-1")
     conversation = await maya.open()

@@ -33,6 +33,9 @@ with conv as (
    where id = $1 and ($6::bigint is null or owner_version <= $6)
      and not exists (select 1 from events where message_id = any($7::text[])
                         and (event = 'done' or conversation_id <> $1))
+     -- A repeated event would take a position and leave it empty.
+     and not exists (select 1 from events known join unnest($7::text[], $8::bigint[]) as new(message_id, seq)
+                         on known.message_id = new.message_id and known.seq >= new.seq)
      and not exists (select 1 from messages where id = any($7::text[]) and conversation_id <> $1)
   returning last_position - $2 as base
 ), stored as (
