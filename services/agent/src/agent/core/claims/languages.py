@@ -10,10 +10,10 @@ from agent.core.claims.spanish import SPANISH
 
 LEXICONS: dict[str, Lexicon] = {s.code: compile_source(s) for s in (ENGLISH, SPANISH, FRENCH, GERMAN)}
 _FOREIGN = frozenset(
-    "è stato stata il della che sono gli questo abbiamo alla nel "  # Italian
+    "è stato stata della che sono gli questo abbiamo alla nel "  # Italian
     "não você foi seu sua uma foram está-se já com para-o nós "  # Portuguese
     "het een wij uw zijn hebben deze niet werd terugbetaald "  # Dutch
-    "jest nie zwrot został twoje pieniądze się "  # Polish
+    "jest zwrot został twoje pieniądze się "  # Polish
     "är och inte har din pengar vi återbetalning det "  # Swedish
     "iade edildi siparişiniz için bir".split()  # Turkish
 )
