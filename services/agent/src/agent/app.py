@@ -46,6 +46,7 @@ from common.guard.model import ModelGuard
 from common.guard.remote import HttpGuard
 from common.http import ServiceClient, health_routes, install_problem_handlers, serve
 from common.ids import OrderIds
+from common.migrate import require_migrated
 from common.models import ModelGateway, Provider, RedisQuotas
 from common.outbox import Relay
 from common.producer import Producer
@@ -122,6 +123,7 @@ async def _build_house(
     clock = SystemClock()
     pool = await db.open_pool(settings.database_url, "support")
     stack.push_async_callback(pool.close)
+    await require_migrated(pool, "support")
     claims = await db.open_pool(settings.database_url, "support", min_size=1, max_size=1)
     stack.push_async_callback(claims.close)
     producer = Producer(bus.kafka_bootstrap, bus.topic_prefix, bus.kafka_tls_dir)
