@@ -70,7 +70,7 @@ async def bare(kafka: str, topic: str, onward: str, group: str, pool: "asyncpg.P
 
 async def ours(kafka: str, prefix: str, group: str, pool: "asyncpg.Pool[Any] | None" = None) -> float:
     """The same hop through the product's consumer and producer: decoded, in lanes; with a pool, through the inbox."""
-    settings = BusSettings(kafka_bootstrap=kafka, topic_prefix=prefix)
+    settings = BusSettings(KAFKA_BOOTSTRAP=kafka, TOPIC_PREFIX=prefix)
     producer = Producer(kafka, prefix)
     await producer.start()
     seen, finished = 0, asyncio.Event()
