@@ -1,6 +1,7 @@
 """The fixed flow on a real database: one read, one transaction, four languages, and never another customer's order."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +13,7 @@ from agent.handlers import HANDLERS
 from agent.intake import Intake
 from common.clock import SystemClock
 from common.consumer import Received
-from common.errors import Transient
+from common.errors import OutcomeUnknown, Transient
 from common.ids import OrderIds
 
 
@@ -92,11 +93,37 @@ async def test_a_visitor_is_asked_to_log_in_and_no_order_is_read(make_flow: Any,
     assert bench.tools.calls == []
 
 
-async def test_when_the_look_up_is_down_the_customer_is_told_so(make_flow: Any, make_work: Any) -> None:
+@pytest.mark.parametrize("trouble", [Transient("down"), {"status": "blocked", "result": {}}], ids=["down", "blocked"])
+async def test_while_the_look_up_is_down_the_worker_asks_again_and_in_the_end_says_so(
+    make_flow: Any, make_work: Any, trouble: Any
+) -> None:
     bench, flow, _ = make_flow()
-    bench.tools.answers["get_order"] = [Transient("down")]
+    bench.tools.answers["get_order"] = [trouble, trouble]
     await flow.on_work([received(tracking(make_work))])
+    assert await bench.events() == []
+    await replace(flow, patience_s=0.0).play(await bench.claim(routes=("fixed",)))
     assert "can't look up orders" in (await bench.done())["reply"]
+
+
+async def test_a_look_up_that_comes_back_in_seconds_is_answered_as_if_nothing_had_been(
+    make_flow: Any, make_work: Any
+) -> None:
+    bench, flow, _ = make_flow()
+    bench.tools.look_up = failing_twice(bench.tools.look_up)
+    await flow.on_work([received(tracking(make_work))])
+    await flow.play(await bench.claim(routes=("fixed",)))
+    assert (await bench.done())["reply"] == "Order 4417028 is marked as delivered."
+
+
+def failing_twice(look_up: Any) -> Any:
+    left = [Transient("restarting"), OutcomeUnknown("cut off")]
+
+    async def try_to(*args: Any, **named: Any) -> Any:
+        if left:
+            raise left.pop()
+        return await look_up(*args, **named)
+
+    return try_to
 
 
 async def test_asking_for_a_person_opens_one_handoff_at_once(make_flow: Any, make_work: Any) -> None:

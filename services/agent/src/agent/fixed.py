@@ -33,6 +33,11 @@ from common.producer import Producer
 from common.telemetry import get_logger
 
 GROUP = "agent-fixed"
+# A restart of the tool gateway is over by then; "I can't look it up" is for real outages.
+_PATIENCE_S = 8.0
+_PAUSE_S = 0.5
+# Any other answer says nothing of the order: it must not be told that it doesn't exist.
+_SAID_OF_ORDERS = frozenset({"ok", "not_found", "invalid"})
 _log = get_logger()
 
 
@@ -48,6 +53,7 @@ class FixedFlow:
     order_ids: OrderIds
     clock: Clock
     staff: StaffHours = ALWAYS
+    patience_s: float = _PATIENCE_S
 
     async def on_work(self, batch: list[Received[WorkItem]]) -> None:
         """Handle one conversation's messages, in order."""
@@ -63,9 +69,15 @@ class FixedFlow:
             return
         why = _why_person(work) if standing.by_agent else None
         if not standing.by_agent or why is not None:
-            _, text = await asyncio.gather(status, _nothing())
+            text = ""
+            await status
         else:
-            _, text = await asyncio.gather(status, self.answer(work))
+            _, found = await asyncio.gather(status, self._answer_if_up(work))
+            if found is None:
+                # A restart takes seconds: the worker asks again, and no other conversation waits for it here.
+                await self._queue(received)
+                return
+            text = found
         await crash_point("fixed.before_commit")
         spoken = standing.by_agent and why is None
         if not (spoken and await self._save_at_once(received, standing, text)):
@@ -78,12 +90,27 @@ class FixedFlow:
         if why is not None:
             await hand_over(self.runs, self.clock, run, why, route=run.work.route, staff=self.staff)
             return
-        text = await self.answer(run.work)
+        text = await self._answer_patiently(run.work)
         events = Address.of(run.work.message, run.owner_version).spoken(2, run.work.route, [text])
         await self.runs.finish(run, Ending("answered", events, text), self.clock.now())
 
+    async def _answer_if_up(self, work: WorkItem) -> str | None:
+        try:
+            return await self.answer(work)
+        except (Transient, OutcomeUnknown) as error:
+            _log.warning("order look-up failed", error=error.reason)
+            return None
+
+    async def _answer_patiently(self, work: WorkItem) -> str:
+        deadline = self.clock.monotonic() + self.patience_s
+        while (text := await self._answer_if_up(work)) is None:
+            if self.clock.monotonic() >= deadline:
+                return say(work.language, "lookup_down")
+            await asyncio.sleep(_PAUSE_S)
+        return text
+
     async def answer(self, work: WorkItem) -> str:
-        """Return what is said about the customer's order; one read, no model."""
+        """Return what is said about the customer's order; one read, no model. Raises Transient or OutcomeUnknown."""
         message, language = work.message, work.language
         if message.customer_id is None or message.assertion is None:
             return say(language, "log_in")
@@ -99,9 +126,8 @@ class FixedFlow:
                 found = await self.tools.look_up("list_orders", {}, statement)
         except SessionOver:
             return say(language, "log_in")
-        except (Transient, OutcomeUnknown) as error:
-            _log.warning("order look-up failed", error=error.reason)
-            return say(language, "lookup_down")
+        if found["status"] not in _SAID_OF_ORDERS:
+            raise Transient(f"the look-up was answered {found['status']}")
         return _tell(language, wanted, found)
 
     async def _save_at_once(self, received: Received[WorkItem], seen: store.Standing, text: str) -> bool:
@@ -222,7 +248,3 @@ def _tell(language: Any, wanted: object, found: dict[str, Any]) -> str:
         return tell_order(language, result) if found["status"] == "ok" else tell_missing(language, wanted.order_id)
     orders = result.get("orders", result.get("items", []))
     return tell_choice(language, orders)
-
-
-async def _nothing() -> str:
-    return ""

@@ -30,11 +30,13 @@ async def test_the_second_message_of_a_conversation_waits_for_the_first(make_ben
     assert (await bench.claim("w2")).message_id == "msg_2"
 
 
-async def test_a_message_whose_predecessor_never_came_starts_after_a_second(make_bench: Any, make_work: Any) -> None:
+async def test_a_message_whose_predecessor_never_came_starts_in_the_end(make_bench: Any, make_work: Any) -> None:
     bench = make_bench()
     await bench.arrive(make_work(message_id="msg_2", seq=2))
-    assert await bench.parts.runs.claim(("agent",), "w1", 30, 5) == []
-    await bench.pool.execute("update runs set created_at = created_at - interval '2 seconds'")
+    for waited in ("0 seconds", "10 seconds"):
+        await bench.pool.execute(f"update runs set created_at = clock_timestamp() - interval '{waited}'")
+        assert await bench.parts.runs.claim(("agent",), "w1", 30, 5) == [], waited
+    await bench.pool.execute("update runs set created_at = clock_timestamp() - interval '16 seconds'")
     assert (await bench.claim()).message_id == "msg_2"
 
 

@@ -17,7 +17,8 @@ from common.events import ReplyEvent, WorkItem
 Json = dict[str, Any]
 
 # A run starts when every earlier message of its conversation is answered. Messages reach the three deployments by
-# different topics, so a predecessor that hasn't arrived yet is waited for, but only this long: it may never come.
+# different topics, so a predecessor that hasn't arrived yet is waited for: longer than a killed deployment needs to
+# come back (Kafka's 6 s and a start), but only so long, since it may never come.
 _CLAIM = """
 with next as (
     select r.message_id from runs r
@@ -25,7 +26,7 @@ with next as (
       and (r.status = 'queued' or (r.status = 'running' and r.claim_expires_at < clock_timestamp()))
       and not exists (
           select 1 from runs e where e.conversation_id = r.conversation_id and e.seq < r.seq and e.status <> 'done')
-      and (r.seq = 1 or r.created_at < clock_timestamp() - interval '1 second'
+      and (r.seq = 1 or r.created_at < clock_timestamp() - interval '15 seconds'
            or exists (select 1 from runs p where p.conversation_id = r.conversation_id and p.seq = r.seq - 1))
     order by r.urgency, r.created_at
     limit $4
