@@ -18,6 +18,8 @@ UNAVAILABLE: tuple[type[BaseException], ...] = (
     TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    # A process that stood still finds the server's goodbye unread on its connection; asyncpg calls that its own error.
+    asyncpg.InternalClientError,
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,

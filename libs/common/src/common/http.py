@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import uvicorn
@@ -15,6 +15,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
 
+from common import db
 from common.errors import OutcomeUnknown, Transient
 from common.stopping import HTTP_GRACE_S
 from common.telemetry import get_logger, traceparent
@@ -43,7 +44,7 @@ def problem(
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Make every error of ``app`` a problem document; broken JSON is 400, wrong fields are 422."""
+    """Make every error of ``app`` a problem document: broken JSON is 400, wrong fields 422, no database 503."""
 
     @app.exception_handler(Problem)
     async def on_problem(_: Request, e: Problem) -> JSONResponse:
@@ -60,10 +61,19 @@ def install_problem_handlers(app: FastAPI) -> None:
             return problem(400, "the body is not valid JSON")
         return problem(422, "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in errors[:5]))
 
+    async def on_database_away(_: Request, e: Exception) -> JSONResponse:
+        _log.warning("request refused, the database is away", error=type(e).__name__)
+        # It may have gone in the very moment of the commit.
+        detail = "the database is away, and whether anything was stored can't be said: look, or send the same again"
+        return problem(503, detail, headers={"Retry-After": "1"})
+
+    for kind in db.UNAVAILABLE:
+        app.add_exception_handler(cast("type[Exception]", kind), on_database_away)
+
     @app.exception_handler(Exception)
     async def on_bug(request: Request, e: Exception) -> JSONResponse:
         _log.error("unhandled error", path=request.url.path, error=type(e).__name__, exc_info=e)
-        return problem(500, "something went wrong on our side; nothing was done")
+        return problem(500, "something went wrong on our side")
 
 
 def health_routes(

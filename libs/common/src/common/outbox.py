@@ -74,8 +74,6 @@ _STUCK_PAUSE_S = 5.0
 # the lock is free and the next relay goes on. Should it wake up, what it sends again has the same event ids.
 _SILENT_LEADER_MS = 4_000
 _AGE = Gauge("outbox_oldest_age_seconds", "Age of the oldest unpublished event", ["schema"])
-# A process that stood still finds the server's goodbye unread on its connection, and asyncpg calls that its own error.
-_LOST = (*db.UNAVAILABLE, asyncpg.InternalClientError)
 _log = get_logger()
 
 
@@ -147,7 +145,7 @@ class Relay:
         while True:
             try:
                 await self._lead()
-            except (*_LOST, asyncpg.PostgresError, KafkaError) as e:
+            except (*db.UNAVAILABLE, asyncpg.PostgresError, KafkaError) as e:
                 _log.warning("outbox relay lost its footing", schema=self._schema, error=type(e).__name__)
                 await asyncio.sleep(0.5)
 
@@ -171,11 +169,11 @@ class Relay:
             await conn.add_listener(f"outbox_{self._schema}", self._on_notify)
             await self._publish_for_ever(conn)
         finally:
-            with contextlib.suppress(*_LOST, asyncpg.PostgresError):
+            with contextlib.suppress(*db.UNAVAILABLE, asyncpg.PostgresError):
                 if sent := self._sent:
                     self._sent = []
                     await conn.execute(_SENT, sent, timeout=2)
-            with contextlib.suppress(*_LOST):
+            with contextlib.suppress(*db.UNAVAILABLE):
                 await conn.close(timeout=2)
 
     def _on_notify(self, *_: object) -> None:
