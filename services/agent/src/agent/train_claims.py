@@ -42,7 +42,7 @@ _STRENGTH_C = 8.0
 # The rules were tuned on these very sentences, so their ideas look surer here than on a stranger's: some are hidden.
 _HIDDEN_SHARE, _COPIES = 0.25, 2
 _STEPS, _ROUGH_STEPS = 80, 25
-_OWN_WORDS_TIMES = 3
+_OWN_WORDS_WEIGHT = 3.0
 _DONE = "done"
 Label = tuple[str, str]
 Floats = NDArray[np.float32]
@@ -50,12 +50,17 @@ Floats = NDArray[np.float32]
 
 @dataclass
 class Example:
-    """One segment of a reply with its readings; `rows` are kept where the readings must still be found."""
+    """One segment of a reply with its readings; `rows` are kept where the readings must still be found.
+
+    `part` is set where the rows judge more than this segment, so that their kinds need not be this one's.
+    """
 
     segment: Segment
     group: str
     labels: list[Label]
     rows: list[dict[str, Any]] = field(default_factory=list)
+    weight: float = 1.0
+    part: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ def examples() -> list[Example]:
     for language, reply in own_replies():
         cut = [pair for sentence in split_sentences(reply) for pair in _segments(sentence, language)]
         # said far more often than anything a model makes up, and never to be stopped
-        found += [Example(segment, "own words", labels) for segment, labels in cut] * _OWN_WORDS_TIMES
+        found += [Example(segment, "own words", labels, weight=_OWN_WORDS_WEIGHT) for segment, labels in cut]
     return found
 
 
@@ -88,10 +93,26 @@ def _of_rows(rows: list[dict[str, Any]]) -> list[Example]:
     reply, language = rows[0]["reply"], rows[0]["language"]
     group = rows[0]["id"].split("-")[0]
     right = all(_rules(row) == row["expected"]["holds"] for row in rows)
-    cut = [pair for sentence in split_sentences(reply) for pair in _segments(sentence, language)]
+    sentences = split_sentences(reply)
+    cut = [pair for sentence in sentences for pair in _segments(sentence, language)]
     if right:
         return [Example(segment, group, labels) for segment, labels in cut]
-    return [Example(cut[0][0], group, [], rows)] if len(cut) == 1 else []
+    if len(cut) == 1:
+        return [Example(cut[0][0], group, [], rows)]
+    if not all(row["expected"]["holds"] for row in rows):
+        # one of its sentences is false, and nothing says which
+        return []
+    return [example for sentence in sentences for example in _of_true(sentence, group, rows)]
+
+
+def _of_true(sentence: str, group: str, rows: list[dict[str, Any]]) -> list[Example]:
+    """The parts of a sentence that is true in all its rows: as the rules read it, unless they find it false."""
+    told = [{**row, "reply": sentence} for row in rows]
+    right = all(_rules(row) for row in told)
+    return [
+        Example(segment, group, labels if right else [], [] if right else told, part=True)
+        for segment, labels in _segments(sentence, rows[0]["language"])
+    ]
 
 
 def _segments(sentence: str, language: str) -> list[tuple[Segment, list[Label]]]:
@@ -132,7 +153,7 @@ def features(found: Sequence[Example], encoder: Encoder) -> tuple[Floats, csr_ma
 def fit(found: Sequence[Example], raw: tuple[Floats, csr_matrix, Floats], steps: int = _STEPS) -> Learned:
     """Two softmaxes over the same features; a segment with two readings counts half for each."""
     meaning, sparse, ideas = raw
-    chosen = [(i, label, 1 / len(e.labels)) for i, e in enumerate(found) for label in e.labels]
+    chosen = [(i, label, e.weight / len(e.labels)) for i, e in enumerate(found) for label in e.labels]
     rows = np.array([i for i, _, _ in chosen])
     topics = np.array([label[0] for _, label, _ in chosen])
     manners = np.array([label[1] for _, label, _ in chosen])
@@ -195,6 +216,8 @@ def explain(found: list[Example], learned: Learned, raw: tuple[Floats, csr_matri
 def _explains(label: Label, example: Example) -> bool:
     kinds = example.rows[0]["expected"]["kinds"]
     named = label[0].partition(":")[0].split("/") if label[0] != NOTHING else []
+    if example.part and not named:
+        kinds = []
     if bool(kinds) != bool(named) or (kinds and not set(kinds) & {*named, *(["handoff"] if "action" in named else [])}):
         return False
     reading = reading_of(*label, example.segment.clause)

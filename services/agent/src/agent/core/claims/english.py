@@ -74,6 +74,7 @@ ENGLISH = Source(
         r"(?:once|if|when|as soon as|after|should|provided|subject to|assuming|until|unless|the moment|depends on|dependent on|conditional on|as long as|following|pending|only with|upon|on) .. (?:approv\w+|agree\w*|decid\w+|decision|sign\w* (?:it )?off|sign-?off|green light|go-?ahead|okay\w*|ok|consent\w*|says? yes|yes|nods?|authori[sz]\w+|releas\w*|clears|cleared|gives? .. (?:nod|go|ok|yes)|review(?:ed)?|signature|signs|accepts?|accepted|permits?|allows?|waves?)",
     ),
     negation=(
+        r"still (?:the (?:one|same)|as (?:it|you))",
         r"(?:order|purchase|ordx) (?:still )?stands",
         r"unable to",
         r"left .. as",
@@ -267,7 +268,7 @@ ENGLISH = Source(
         r"(?:i|we) (?P<verb2>refunded|cancelled|sent|issued|changed|updated|created|stopped|paid|fixed|solved|handled|arranged|booked|settled|processed|approved|blocked|deleted|removed|added|closed|resolved)",
     ),
     benign=(
-        r"(?:looked|checked|found|seen|read|understood|noted|received|asked|explained|reviewed|thought|heard|tried|missed|learned|been|taken a|got your|listed|gathered|noticed|compared|attached the|given you all|mentioned|written down|searched|verified|answered|described|had|opened (?:for|on|at)|put together|linked|identified|located|pulled up|double-checked|included|summari[sz]ed|shown|told|helped|said|stated|collected|considered|happened|needed|wanted|hoped|decided to|made a note|made sense|made sure|kept|met|made it clear|made clear|agreed|apologi[sz]ed|set aside time|appreciated|enjoyed|loved|run (?:in|since|for)|been|expanded|moved (?:to|our)|grown|won|based|closed for|existed|confirmed your|let)",
+        r"(?:pulled up|gone (?:through|over)|double-checked|had another|looked|checked|found|seen|read|understood|noted|received|asked|explained|reviewed|thought|heard|tried|missed|learned|been|taken a|got your|listed|gathered|noticed|compared|attached the|given you all|mentioned|written down|searched|verified|answered|described|had|opened (?:for|on|at)|put together|linked|identified|located|pulled up|double-checked|included|summari[sz]ed|shown|told|helped|said|stated|collected|considered|happened|needed|wanted|hoped|decided to|made a note|made sense|made sure|kept|met|made it clear|made clear|agreed|apologi[sz]ed|set aside time|appreciated|enjoyed|loved|run (?:in|since|for)|been|expanded|moved (?:to|our)|grown|won|based|closed for|existed|confirmed your|let)",
     ),
     whole=WHOLE,
     account=(r"account", r"profile", r"on file", r"customer data", r"billing", r"records?", r"personal"),

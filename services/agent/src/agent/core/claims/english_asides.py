@@ -158,6 +158,7 @@ ENGLISH_ASIDES = Asides(
     ),
     inverted=(),
     presupposed=(
+        r"(?:if|should|in case|unless) (?:(?:your|the) (?:refund|money|amtx|repayment|credit) (?:\w+ ){0,2}(?:not|there|turned up|arrived|shown up|appeared|missing|missed)|you (?:still )?(?:do not|cannot|can not|have not) (?:see|seen|get|got|received?|find) (?:your|the) (?:refund|money|amtx|repayment|credit))(?! (?:possible|approved|made|issued|granted|enough))",
         r"having (?:now |already |just )?(?:refunded|cancelled|canceled|reimbursed|credited|updated|changed|paid)",
         r"(?:as|since|now that|seeing as|because) (?:your|the) (?:\w+ ){0,2}(?:is|was|has been|have been|are) (?:now |already )?(?:cancelled|canceled|refunded|reimbursed|paid back|changed|updated|approved)",
         r"(?:now that|since) you (?:have|got) (?:your|the) (?:\w+ )?(?:refund|money|label|cash|amtx)",
@@ -185,6 +186,8 @@ ENGLISH_ASIDES = Asides(
         r"before (?:i|we) (?:can|could|may|change|cancel|refund|do|issue|make|start|touch)",
     ),
     instruction=(
+        r"^(?:please )?(?:stick|tape|glue|attach) (?:the|your) (?:return )?label (?:over|on top|to the outside)",
+        r"label goes",
         r"check (?:the|your|that|this) (?:order )?(?:number|spelling|id|details|link)",
         r"^to (?:update|edit|change|correct|modify|amend|add|set|delete|remove) (?:your|the|an?) [^.]*$",
         r"(?:please|kindly)(?! (?:note|be|find|rest|expect|see|use|print|stick|download|check|look))",

@@ -118,6 +118,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:phone|mobile|e-?mail|name|surname)(?: number)?(?: address)? change",
     ),
     "handoff": (
+        r"(?:workshop|repair shop|warehouse|manufacturer|technician|service centre|service center) .. (?:will|is going to|gets?|are going to) (?:\w+ )?(?:in touch|touch|contact|call|ring|write|be in touch|get in touch|phone|email)",
         rf"{PERSON} (?:\w+ )*(?:the )?(?:ball|reins|helm|lead|torch|baton)",
         r"(?:connect|transferr?|putt?|patch)(?:ing|ed)? you(?: (?:now|through|over|across))*$",
         r"(?:nobody|no one|no colleague|no person)(?: else)? .. (?:involved|informed|notified|contacted|looking|assigned|alerted|seen)",

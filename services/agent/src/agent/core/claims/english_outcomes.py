@@ -77,6 +77,8 @@ DECLINED: Words = (
     r"red light",
 )
 FAILED: Words = (
+    r"(?:not (?:accepted|taken)|rejected|refused|turned away|declined) by the (?:\w+ )?(?:system|provider|processor|gateway|carrier)",
+    r"(?:system|carrier) (?:\w+ ){0,2}not (?:accept|take)(?:ed|n)?",
     r"(?:tried|attempted|wanted|meant) to .. (?:but|and) .. (?:could not|not|bounc\w+|fail\w+|reject\w+|refus\w+|declin\w+|returned|came back|no luck)",
     r"tried to (?:\w+ )+(?:and|but) could not",
     r"fell over",
@@ -105,6 +107,8 @@ FAILED: Words = (
     r"error",
 )
 UNKNOWABLE: Words = (
+    r"your (?:\w+ )?(?:statement|card|bank account|current account|balance) (?:\w+ ){0,2}(?:shows?|lists?|reflects?|has) .. (?:amtx|refund|credit|money)",
+    r"(?:amtx|money|refund) (?:is|are|sits?|lies|sitting) (?:\w+ ){0,2}(?:in|on) your (?:bank|current|checking) account",
     r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:\w+ ){0,2}(?:has|have|had|already|received|booked|confirmed|got|credited|posted|shows?)",
     r"(?:is|are|now|already) (?:\w+ )?(?:showing|visible|listed|reflected|there) (?:up )?(?:on|in) your .. (?:statement|balance|app|account)",
     r"(?:see|find|spot) .. (?:on|in) your (?:\w+ )?(?:statement|balance|banking app|bank app)",
@@ -126,6 +130,7 @@ UNKNOWABLE: Words = (
     r"spend it (?:now|already)",
 )
 WHOLE: Words = (
+    r"(?:refunded|paid back|returned|reimbursed|credited) (?:you )?(?:for )?(?:everything|all of it|it all)",
     r"whole order",
     r"everything (?:is |has been |was |on |in |for )(?:\w+ )?(?:refunded|paid back|returned to|reimbursed)",
     r"(?:refunded|reimbursed|paid (?:you )?back) (?:\w+ ){0,3}(?:everything|in its entirety)",

@@ -11,6 +11,7 @@ FRENCH = Source(
     asides=FRENCH_ASIDES,
     code="fr",
     spellings=(
+        (r"\bcellulaire\b", "téléphone"),
         (r"\bl'émetteur de (votre|la|ta) carte\b", "votre banque"),
         (r"^(demain|ce soir|(?:lun|mar|mercre|jeu|vendre|same)di)((?: \w+){0,3}),", r"\1\2"),
         (r"\bpersonne ne\b", r"nul ne"),
@@ -254,7 +255,7 @@ FRENCH = Source(
     ),
     deed=(r"(?:ai|avons) (?:bien |déjà |aussi |immédiatement |également )*(?P<verb>\w+(?:é|i|is|it|u|ert))(?!\w)",),
     benign=(
-        r"(?:regardé|vérifié|trouvé|vu|lu|compris|noté|reçu|demandé|expliqué|consulté|cherché|pris|entendu|essayé|remarqué|constaté|examiné|été|eu|parlé|pensé|appris|relu|identifié|localisé|indiqué|dit|précisé|joint|mentionné|réfléchi|bien|interrogé|écouté|répondu|ouvert|élargi|rassemblé|étudié|retrouvé|parcouru|comparé|déménagé|grandi|senti|voulu|pu|cru|repéré|listé|tenu|choisi|gagné)",
+        r"(?:recherché|revérifié|reparcouru|jeté un|revu|fouillé|contrôlé|regardé|vérifié|trouvé|vu|lu|compris|noté|reçu|demandé|expliqué|consulté|cherché|pris|entendu|essayé|remarqué|constaté|examiné|été|eu|parlé|pensé|appris|relu|identifié|localisé|indiqué|dit|précisé|joint|mentionné|réfléchi|bien|interrogé|écouté|répondu|ouvert|élargi|rassemblé|étudié|retrouvé|parcouru|comparé|déménagé|grandi|senti|voulu|pu|cru|repéré|listé|tenu|choisi|gagné)",
     ),
     whole=WHOLE,
     account=(r"compte", r"profil", r"fiche", r"facturation", r"coordonnées"),

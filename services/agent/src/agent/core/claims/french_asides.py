@@ -6,6 +6,8 @@ from agent.core.claims.lexicon import Asides
 
 FRENCH_ASIDES = Asides(
     noise=(
+        r"vous (?:nous )?(?:racontez|dites|expliquez|écrivez) que (?:votre|un|une|la commande de votre) [^,;.]*?(?=,|;|\.| et | mais |$)",
+        r"votre (?:demande|message|souhait) (?:est bien (?:partie?|arrivée?)|nous est (?:bien )?parvenue?)",
         r"(?:cordialement|bien à vous|salutations)[, ]+(?:le|la|le e|l|votre) ?(?:service|équipe)(?: \w+){0,3}",
         r"(?:le|votre|ce) dossier (?:est |comme |désormais )*(?:clos|classé|fermé|terminé)",
         r"comme (?:demandé|convenu|prévu|promis)",
@@ -39,6 +41,7 @@ FRENCH_ASIDES = Asides(
         r"sauf erreur",
     ),
     offer=(
+        r"(?:je|nous) vous (?:propos|offr)(?:e|ons)",
         r"(?:voyez|voir|suivez|suivre) le état de",
         r"(?:je|nous) (?:devrais|devrions|préférerais)",
         r"sans (?:votre|ton) (?:oui|accord|confirmation|feu vert|ok)",
@@ -142,6 +145,9 @@ FRENCH_ASIDES = Asides(
     ),
     inverted=(),
     presupposed=(
+        r"(?:si|au cas où) .. (?:remboursement|argent|virement|amtx|crédit) .. ne .. (?:affich|arriv|appara|est|sont|figur|parv|serai)\w*",
+        r"(?:si|au cas où) .. vous ne .. (?:voy|vu|reç|trouv)\w+ .. (?:remboursement|argent|virement|amtx|crédit)",
+        r"(?:à réception|au retour|à l\'arrivée|à le arrivée) (?:de |du |de le |de l\')(?:votre |le )?(?:remboursement|argent|virement)",
         r"(?:maintenant|à présent) que .. (?:remboursée?|annulée?|argent|modifiée?|étiquette)",
         r"(?:puisque|comme|étant donné que|vu que) (?:votre|la|le|vous) .. (?:est|êtes|a été|avez) (?:\w+ )?(?:annulée?|remboursée?|modifiée?)",
         r"(?:jusque|avant|jusque à) ce que (?:le|votre) (?:remboursement|virement|argent) .. (?:entre|arrive|soit)",
@@ -153,6 +159,7 @@ FRENCH_ASIDES = Asides(
         r"(?:quand|lorsque|dès que) vous (?:verrez|recevrez|aurez) (?:votre|le|la) (?:remboursement|argent|étiquette|virement)",
     ),
     wish=(
+        r"vous (?:nous )?av(?:ez|iez) (?:demandé|prié|souhaité)",
         r"je (?:regarde|vérifie|consulte|vais (?:voir|vérifier|regarder)) (?:où|si|ce|le|la|votre|cela)",
         r"vous (?:avez|aviez) (?:\w+ )?(?:annulé|changé|renvoyé|commandé|acheté|envoyé|payé (?:par|avec)|appelé|choisi|déménagé)",
         r"(?:disiez|disais|écriviez|mentionniez|évoquiez|racontiez)",
@@ -166,6 +173,8 @@ FRENCH_ASIDES = Asides(
         r"avant de (?:annuler|changer|modifier|rembourser|créer|lancer|toucher|procéder)",
     ),
     instruction=(
+        r"étiquette (?:\w+ ){0,3}se (?:colle|pose|met)",
+        r"^(?:collez|posez|apposez) (?:l.|le |la )?étiquette (?:\w+ ){0,2}(?:par-dessus|sur)",
         r"(?:merci de|veuillez|prière de|s'il vous plaît|s'il te plaît|se il vous plaît)",
         r"^(?:envoyez|indiquez|choisissez|cliquez|connectez|donnez|écrivez|appelez|consultez|visitez|gardez|conservez|joignez|confirmez|ouvrez|essayez|précisez|emballez|rendez|pensez|répondez|dites|partagez|assurez|vérifiez|déposez|imprimez-la|imprimez-le|remettez|glissez|apportez|ouvrez|allez|rendez)",
     ),

@@ -103,6 +103,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:changement|modification) .. (?:numéro|téléphone|e-?mail|mail|nom|coordonnées)",
     ),
     "handoff": (
+        r"(?:atelier|entrepôt|fabricant|technicien|service (?:technique|garantie|après-vente)) .. (?:prendr\w+ contact|vous (?:contact|appel|écri|recontact|rappel)\w+|va vous (?:contact|appel|écri)\w+|reviendra vers|reprend contact)",
         rf"(?:balle|main) .. camp .. {PERSON}",
         r"(?:nos|les) gens .. (?:cherch|enquêt|s.en occup|regard|fouill)\w+",
         r"mains humaines",

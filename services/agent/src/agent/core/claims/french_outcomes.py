@@ -63,6 +63,8 @@ DECLINED: Words = (
     r"défavorable",
 )
 FAILED: Words = (
+    r"(?:rejetée?|refusée?|pas (?:été )?acceptée?) par le (?:système|prestataire|transporteur|fournisseur)",
+    r"(?:système|transporteur) (?:\w+ ){0,4}(?:rejet|refus)\w+",
     r"(?:essayé|tenté|voulu|voulions|voulais) .. (?:mais|sans|et) .. (?:rejet\w+|refus\w+|échou\w+|pas|revenu\w*|bloqu\w+|succès)",
     r"(?:paiement|virement|opération|transaction|versement) .. (?:rejeté|refusé|revenu|retourné|échoué)\w*",
     r"(?:a|ont) (?:planté|capoté|buggé|échoué|coincé)",
@@ -90,6 +92,8 @@ FAILED: Words = (
     r"mal passée?",
 )
 UNKNOWABLE: Words = (
+    r"(?:votre|ton) (?:relevé|carte|compte bancaire|compte courant|solde|compte en banque) (?:\w+ ){0,2}(?:affiche|mentionne|indique|montre|reflète|a déjà)",
+    r"(?:sont|est|figurent?|se trouvent?|apparaissent|apparaît) (?:déjà |désormais |bien )*(?:visibles? |inscrits? )?(?:sur|dans) (?:votre|ton) (?:compte (?:courant|bancaire|en banque)|relevé)",
     r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:vous |le |la |les )?(?:\w+ ){0,2}(?:a|ont) (?:\w+ ){0,3}(?:crédité|déposé|reçu|confirmé|enregistré|versé|encaissé)",
     r"(?:visibles?|figur\w+|appara\w+|affich\w+|voyez|verrez|inscrit\w*|présents?|crédité\w*) .. (?:sur|dans|à) (?:votre|ton|vos|ta) (?:relevé|solde|compte en banque|compte bancaire|application|appli|espace bancaire)",
     r"(?:votre|ton) (?:solde|relevé) (?:\w+ ){0,2}(?:montre|affiche|reflète|indique|tient compte)",
@@ -110,6 +114,8 @@ UNKNOWABLE: Words = (
     r"atteint votre (?:banque|compte)",
 )
 WHOLE: Words = (
+    r"tout (?:remboursé|rendu|restitué|recrédité)",
+    r"(?:rembours|rend|restitu)\w+ (?:le )?tout",
     r"(?:au|en) complet",
     r"intégralité",
     r"tout (?:a été |est |vous a été |a )(?:\w+ )?(?:remboursé|rendu|restitué|recrédité)",

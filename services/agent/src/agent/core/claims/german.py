@@ -11,6 +11,7 @@ GERMAN = Source(
     asides=GERMAN_ASIDES,
     code="de",
     spellings=(
+        (r"\bnatel(?:nummer)?\b", "telefonnummer"),
         (r"\bihre? (?:kredit)?karten(?:institut|unternehmen|anbieter|herausgeber|firma|gesellschaft)\b", "ihre bank"),
         (r"\bhaben post\b", "haben nachricht"),
         (r"\b(?:sein|das) ziel erreicht\b", r"angekommen"),
@@ -248,7 +249,7 @@ GERMAN = Source(
         r"(?:ich habe|wir haben|haben wir|ich hab) (?:\w+ ){0,7}?(?P<verb2>\w*ge\w+(?:t|en)|\w+iert|ver\w+t|er\w+t|be\w+t|über\w+|unter\w+)$",
     ),
     benign=(
-        r"(?:gesehen|nachgesehen|geprüft|überprüft|gefunden|gelesen|verstanden|notiert|bekommen|erhalten|gefragt|nachgefragt|erklärt|geschaut|nachgeschaut|angeschaut|angesehen|durchgelesen|gehört|bemerkt|festgestellt|vermerkt|gesucht|versucht|gedacht|erkannt|genommen|gesagt|erwähnt|gelernt|besprochen|verglichen|gewesen|gehabt|recherchiert|verifiziert|identifiziert|eingesehen|geöffnet|aufgerufen|zusammengestellt|beschrieben|beantwortet|geantwortet|mitgeteilt|durchgesehen|gegeben|erweitert|überlegt|herausgefunden|aufgelistet|analysiert|nachgelesen|gemerkt|erfahren|verpasst|gemeint|gehofft|gewachsen|verlegt|begrüßt|genannt|übersehen|umgezogen|bedauert|vergessen|unterhalten)",
+        r"(?:nachgeschlagen|durchgegangen|draufgeschaut|nachgeprüft|probiert|durchsucht|kontrolliert|gesehen|nachgesehen|geprüft|überprüft|gefunden|gelesen|verstanden|notiert|bekommen|erhalten|gefragt|nachgefragt|erklärt|geschaut|nachgeschaut|angeschaut|angesehen|durchgelesen|gehört|bemerkt|festgestellt|vermerkt|gesucht|versucht|gedacht|erkannt|genommen|gesagt|erwähnt|gelernt|besprochen|verglichen|gewesen|gehabt|recherchiert|verifiziert|identifiziert|eingesehen|geöffnet|aufgerufen|zusammengestellt|beschrieben|beantwortet|geantwortet|mitgeteilt|durchgesehen|gegeben|erweitert|überlegt|herausgefunden|aufgelistet|analysiert|nachgelesen|gemerkt|erfahren|verpasst|gemeint|gehofft|gewachsen|verlegt|begrüßt|genannt|übersehen|umgezogen|bedauert|vergessen|unterhalten)",
     ),
     whole=WHOLE,
     account=(

@@ -6,6 +6,8 @@ from agent.core.claims.lexicon import Asides
 
 GERMAN_ASIDES = Asides(
     noise=(
+        r"(?<!wie\s)sie (?:erzählen|sagen|schreiben|berichten|meinen)(?: uns| mir)?, (?:ihr\w*|ein\w*|die|der) [^,;.]*? (?:habe|sei|hätte|wäre|seien) ?[^,;.]*?(?=,|;|\.| und | aber |$)",
+        r"ihr\w* (?:wunsch|anfrage|nachricht|anliegen|bitte) (?:ist|kam) (?:\w+ ){0,2}(?:angekommen|eingegangen|an)",
         r"grüßen?[, ]+(?:ihr|dein|das) (?:\w+ ){0,2}\w*(?:service|team|support)",
         r"(?:der|ihr|dieser) fall (?:\w+ ){0,3}(?:abgeschlossen|geschlossen|erledigt)",
         r"wie (?:beantragt|gewünscht|vereinbart|versprochen)",
@@ -31,6 +33,7 @@ GERMAN_ASIDES = Asides(
         r"ohne ihr zutun",
     ),
     offer=(
+        r"(?:biete ich|ich biete|bieten wir|wir bieten) (?:ihnen|dir)",
         r"müsste\w*",
         r"bräuchte\w*",
         r"ohne (?:ihre?|deine?) (?:ja|bestätigung|zustimmung|okay|ok|einverständnis)",
@@ -159,6 +162,7 @@ GERMAN_ASIDES = Asides(
         r"(?:geht|wird|werden|ist|sind|kommt|trifft|fehlt|passt|gefällt|liegt|hat|haben|möchten|wollen|brauchen|stellt|funktioniert|war|bestätigt|finden|braucht|benötigen)(?! (?:storniert|erledigt|erstattet|raus|unterwegs|passiert|gemacht|schon))",
     ),
     presupposed=(
+        r"(?:wenn|falls|sofern|sollten?|sehen|ist|sind) .. (?:erstattung|rückerstattung|rückzahlung|gutschrift|geld|amtx) .. (?:nicht|fehlt|fehlen|ausbleibt|noch immer nicht) ?(?:da|angekommen|eingegangen|eingetroffen|sehen|zu sehen|erschienen|sichtbar)?(?: ist| sind| sein)?",
         r"nach erfolgter \w+",
         r"(?:jetzt|nun)?,? ?(?:wo|da|nachdem|weil) (?:sie|du|ihre?|deine?|die|das) .. (?:zurückhaben|zurück haben|storniert ist|annulliert ist|erstattet (?:ist|wurde|haben)|geändert ist)",
         r"wenn sie (?:ihr|das) geld zurückbekommen",
@@ -184,6 +188,8 @@ GERMAN_ASIDES = Asides(
         r"für (?:eine?|die) (?:erstattung|rückerstattung|stornierung|rücksendung|retoure) (?:brauch|benötig|müss|ist|sind|gilt|send|schick)\w*",
     ),
     instruction=(
+        r"^(?:über)?kleben sie .. (?:etikett|label|aufkleber)\w* .. über",
+        r"(?:etikett|label)\w* (?:kommt|gehört) (?:über|außen|auf den)",
         r"\w+n sie (?:jederzeit |selbst |ganz )*(?:unter|in den einstellungen|in ihrem (?:profil|konto)|im (?:profil|konto|kundenkonto)|über)",
         r"^(?:drucken|legen|bringen|stecken|packen|kleben) sie .. (?:ab|ein|post|filiale)$",
         r"bitte(?! (?:beachten|entschuldigen))",

@@ -113,6 +113,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:namens|nummern|daten|telefonnummern|e-mail-)änderung\w*",
     ),
     "handoff": (
+        r"(?:werkstatt|lager|hersteller|techniker\w*|kundendienst|\w*abteilung) .. (?:meldet sich|ruft (?:sie|dich)|schreibt (?:ihnen|dir)|kommt .. auf (?:sie|dich) zu)",
+        r"(?:meldet sich|ruft (?:sie|dich)|schreibt (?:ihnen|dir)|kommt) .. (?:werkstatt|lager|hersteller|techniker\w*|kundendienst|\w*abteilung) .. (?:bei (?:ihnen|dir)|an|auf (?:sie|dich) zu)",
         r"nach oben (?:gegeben|weitergereicht|geleitet|gemeldet)",
         r"man (?:meldet|ruft|kontaktiert|schreibt) (?:sich|sie|dich|ihnen|dir)",
         rf"(?:ball|staffelstab|ruder) .. {PERSON}",

@@ -75,6 +75,8 @@ DECLINED: Words = (
     r"nicht stattgegeben",
 )
 FAILED: Words = (
+    r"(?:vom|von dem|von unserem) (?:system|anbieter|zahlungsanbieter|dienstleister|zahlungsdienstleister|zusteller) .. (?:abgelehnt|abgewiesen|zurückgewiesen|nicht (?:angenommen|akzeptiert|übernommen))",
+    r"system .. nicht (?:angenommen|akzeptiert|übernommen)",
     r"(?:wollten|wollte|versucht\w*|probiert\w*) .. (?:aber|doch|leider|jedoch|nur) .. (?:nicht|zurück\w*|abgelehnt|abgewiesen|gescheitert|fehl\w*|geplatzt)",
     r"(?:zahlung|rückzahlung|überweisung|transaktion|buchung) (?:\w+ ){0,3}(?:abgewiesen|abgelehnt|zurückgewiesen|zurückgekommen|retour)",
     r"(?:zahlung|überweisung|buchung) kam .. zurück",
@@ -108,6 +110,9 @@ FAILED: Words = (
     r"scheiterte",
 )
 UNKNOWABLE: Words = (
+    r"(?:auf|in) (?:ihrer|deiner|ihrem|deinem) (?:kreditkartenabrechnung|kartenabrechnung|girokonto|bankkonto|auszug|kontoauszug) (?:steh|ist|sind|lieg|erschein|find)\w*",
+    r"(?:amtx|geld|betrag) (?:ist|sind|liegt|liegen|steht|stehen) (?:\w+ ){0,2}auf (?:ihrer|deiner|ihrem|deinem) (?:kreditkartenabrechnung|kartenabrechnung|girokonto|bankkonto|auszug)",
+    r"(?:ihre|deine) (?:karte|kreditkarte|abrechnung) (?:zeigt|weist)",
     r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:\w+ ){0,4}(?:gutgeschrieben|verbucht|erhalten|gebucht|bestätigt)",
     r"hat (?:ihnen|dir) (?:die |ihre |deine )?(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) .. (?:gutgeschrieben|verbucht|gebucht)",
     r"(?:im|in ihrem|in deinem|auf ihrem|auf deinem) (?:e-banking|ebanking|online-banking|onlinebanking|kontostand|kontoauszug|bankkonto|auszug|saldo)",

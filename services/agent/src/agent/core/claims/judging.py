@@ -147,6 +147,7 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
     if (
         lexicon.has("whole", f"{reading.clause} {sentence.lower()}")
         and "refund" in reading.kinds
+        and not _is_of_a_line(said, lexicon)
         and not any(_is_whole(r) for r in standing)
         and not (len(said.amounts) > 1 and _amounts_fit(said.amounts, standing))
     ):
@@ -205,6 +206,11 @@ def _field_fits(row: Action, reading: Reading, lexicon: Lexicon) -> bool:
 
 def _is_whole(row: Action) -> bool:
     return row.kind == "cancel" or not row.line_id
+
+
+def _is_of_a_line(said: Values, lexicon: Lexicon) -> bool:
+    """ "The cot on line L1 was refunded in full": the whole of the line, which its row proves."""
+    return len(said.lines) == 1 and not said.orders and not lexicon.has("parcel", said.masked)
 
 
 def _amounts_fit(amounts: tuple[Amount, ...], rows: list[Action]) -> bool:

@@ -82,6 +82,9 @@ def _joined(readings: list[Reading], new: list[Reading]) -> list[Reading]:
     """ "As for your refund, nothing has been paid": the verb that follows settles the bare noun before it."""
     if readings and new and readings[-1].assumed and new[0].kinds == readings[-1].kinds:
         return [*readings[:-1], *new]
+    if readings and new and readings[-1].assumed and "handoff" in readings[-1].kinds and new[0].manner in _DECISIONS:
+        # "the lead stood firm and declined the refund": who decides is named, nobody took the case over
+        return [*readings[:-1], *new]
     return [*readings, *new]
 
 
@@ -124,7 +127,7 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
         if manner == "negated" and not topic.strong and index and lexicon.one["negation"].match(clause):
             # "we paid $25.00, not the full price": the amount is contrasted, the deed not denied
             continue
-        if manner == "done" and lexicon.has("presupposed", clause) and not _is_past(clause, lexicon):
+        if manner in ("done", "negated") and _presupposes(clause, manner, lexicon):
             manner = "future"
         if manner == "done" and sentence.kindless(index - 1) and _runs(sentence.clauses[index - 1], clause, lexicon):
             manner = "pending"
@@ -147,6 +150,14 @@ def _asks_consent(index: int, sentence: _Sentence) -> bool:
     beside = sentence.clauses[max(index - 1, 0) : index + 2]
     own = any(lexicon.has("agreed_condition", c) and lexicon.one["offer"].match(c) for c in beside)
     return own or lexicon.has("invitation", sentence.clauses[index])
+
+
+def _presupposes(clause: str, manner: Manner, lexicon: Lexicon) -> bool:
+    """ "If the refund isn't there by Friday" takes a refund for granted, its "not" being part of what is supposed."""
+    found = lexicon.one["presupposed"].search(clause)
+    if manner == "negated":
+        return found is not None and lexicon.has("negation", found.group())
+    return found is not None and not _is_past(clause, lexicon)
 
 
 def _is_past(clause: str, lexicon: Lexicon) -> bool:
@@ -328,15 +339,16 @@ def _strange_news(clause: str, lexicon: Lexicon) -> bool:
     """ "Order 7100001 bit the dust": news of a numbered order in words nobody foresaw."""
     if not re.search(r"ordx\d", clause) or len(clause.split()) < 4:
         return False
-    return not any(lexicon.has(idea, clause) for idea in ("described", "unseen", "negation", "able"))
+    harmless = any(m.lastgroup and not _strange(m, lexicon) for m in lexicon.one["deed"].finditer(clause))
+    return not harmless and not any(lexicon.has(i, clause) for i in ("described", "unseen", "negation", "able"))
 
 
 def _strange_deed(clause: str, lexicon: Lexicon) -> bool:
     """ "I have zorbed your kettle": a deed in the first person whose verb is none of the harmless ones."""
     if lexicon.has("negation", clause):
         return False
-    return any(
-        not lexicon.one["benign"].match(m.group(m.lastgroup))
-        for m in lexicon.one["deed"].finditer(clause)
-        if m.lastgroup
-    )
+    return any(_strange(m, lexicon) for m in lexicon.one["deed"].finditer(clause))
+
+
+def _strange(deed: re.Match[str], lexicon: Lexicon) -> bool:
+    return deed.lastgroup is not None and lexicon.one["benign"].match(deed.group(deed.lastgroup)) is None

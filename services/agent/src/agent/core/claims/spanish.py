@@ -11,6 +11,7 @@ SPANISH = Source(
     asides=SPANISH_ASIDES,
     code="es",
     spellings=(
+        (r"\b(tu|su) guía\b", r"\1 etiqueta"),
         (
             r"\bla dirección (?=rechaz|aprob|acept|deneg|decid|autoriz|ha (?:rechaz|aprob|deneg|acept|autoriz))",
             "el gerente ",
@@ -237,7 +238,7 @@ SPANISH = Source(
     ),
     deed=(r"(?:he|hemos) (?:ya )?(?P<verb>\w+(?:ado|ido|to|cho))",),
     benign=(
-        r"(?:visto|mirado|comprobado|revisado|leído|entendido|encontrado|recibido|preguntado|explicado|consultado|buscado|verificado|dicho|tenido|hablado|notado|localizado|sido|estado|podido|tomado|escuchado|intentado|comentado|apuntado|anotado|visitado|adjuntado|querido|oído|indicado|mencionado|aprendido|pensado|comprendido|detectado|ampliado|abierto|reunido|repasado|llegado|respondido|contestado|confundido|equivocado|sentido|notado|identificado|listado|echado|hecho todo|crecido|ganado|mudado|contado)",
+        r"(?:vuelto|repasado|echado un|abierto el|rastreado|rebuscado|visto|mirado|comprobado|revisado|leído|entendido|encontrado|recibido|preguntado|explicado|consultado|buscado|verificado|dicho|tenido|hablado|notado|localizado|sido|estado|podido|tomado|escuchado|intentado|comentado|apuntado|anotado|visitado|adjuntado|querido|oído|indicado|mencionado|aprendido|pensado|comprendido|detectado|ampliado|abierto|reunido|repasado|llegado|respondido|contestado|confundido|equivocado|sentido|notado|identificado|listado|echado|hecho todo|crecido|ganado|mudado|contado)",
     ),
     whole=WHOLE,
     account=(r"cuenta", r"perfil", r"ficha", r"facturación", r"datos"),

@@ -6,6 +6,8 @@ from agent.core.claims.lexicon import Asides
 
 SPANISH_ASIDES = Asides(
     noise=(
+        r"(?:nos |me )?(?:cuentas|cuenta usted|explicas|relatas|dices|dice usted) que (?:a )?(?:tu|su|un|una) [^,;.]*?(?=,|;|\.| y | pero |$)",
+        r"(?:tu|su) (?:mensaje|deseo) (?:nos |me )?ha llegado(?: bien)?",
         r"(?:un saludo|saludos|atentamente|cordialmente)[, ]+(?:el|tu|su) (?:equipo|servicio)(?: \w+){0,4}",
         r"(?:el|tu|su|este) (?:caso|expediente) (?:está |queda |por |ya )*cerrado",
         r"(?:como|según lo) (?:pediste|solicitado|pedido|acordado|solicitaste)",
@@ -32,6 +34,7 @@ SPANISH_ASIDES = Asides(
         r"cuanto antes",
     ),
     offer=(
+        r"(?:te|le) ofre(?:zco|cemos)",
         r"ver el estado de",
         r"sin (?:tu|su) (?:sí|confirmación|permiso|visto bueno|ok)",
         r"(?:puedo|podemos|podría|podríamos|puede|puedes|podrías)(?! (?:ya )?(?:confirmar\w*|decir\w*|ver|ver[lt]\w*|asegur\w+|informar\w*|consult\w+|descarg\w+|imprim\w+|encontr\w+|usar\w*|comprobar\w*|estar|dar el|dar la|dar tu|dar su|quedarte|contar|olvid\w+|seguir|dar por|respirar|considerar\w*|comunicar\w*))",
@@ -136,6 +139,8 @@ SPANISH_ASIDES = Asides(
     ),
     inverted=(),
     presupposed=(
+        r"(?:si|de|en caso de que|por si) .. (?:el|tu|su|la|los) (?:reembolso|dinero|abono|devolución|amtx) (?:\w+ )?(?:no|sin) (?:\w+ )?(?:aparec|lleg|est|entr|figur|v)\w+",
+        r"(?:si|en caso de que) .. (?:no|sin) (?:\w+ )?(?:aparec|lleg|est|entr|figur|v)\w+ .. (?:reembolso|dinero|abono|devolución|amtx)",
         r"(?:ahora que|ya que|puesto que|dado que|como) (?:ya )?(?:(?:tu|su|el|la) \w+ )?(?:ya )?(?:está|ha sido|fue|quedó|tiene|tienes|se (?:ha|le|te)) .. (?:cancelad|anulad|reembols|devuel|dinero|etiqueta|abon|correg|cambiad)\w*",
         r"(?:hasta que|antes de que|cuando|en cuanto) .. (?:entre|llegue|caiga|se refleje|se acredite) (?:el|tu|su) (?:reembolso|dinero|abono|devolución)",
         r"habiendo (?:ya )?(?:reembols|cancel|anul|devuel|abon|cambi)\w+",
@@ -160,6 +165,8 @@ SPANISH_ASIDES = Asides(
         r"antes de (?:cancelar|cambiar|reembolsar|devolver|anular|crear|emitir|tocar|mover)",
     ),
     instruction=(
+        r"etiqueta (?:\w+ ){0,3}se (?:pega|coloca|pone)",
+        r"^(?:pegue|pega|coloque|coloca|ponga) la etiqueta (?:\w+ ){0,2}(?:encima|sobre)",
         r"por favor",
         r"^(?:envía|envíe|envíanos|envíenos|indica|indique|elige|elija|entra|entre|pulsa|haz|haga|manda|mande|escribe|escriba|llama|llame|consulta|consulte|visita|visite|empaqueta|conserva|guarda|guarde|adjunta(?! (?:encontr\w+|tien\w+|va|te|le))|adjunte|revisa|revise|comprueba|compruebe|imprímela|imprímala|deja la caja|deje la caja|lleva|lleve|entrega|confirma|confirme|cuéntanos|abre|abra|prueba|pruebe|comparte|asegúrate|asegúrese|recuerda|recuerde)",
     ),

@@ -115,6 +115,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"cambio de (?:teléfono|móvil|correo|e-?mail|nombre|número|datos|apellido)",
     ),
     "handoff": (
+        r"(?:taller|almacén|fabricante|técnico|servicio técnico|garantías) .. (?:se pondrá\w*|contactará\w*|(?:te|le) (?:llam|escrib|contact|habl|avis)\w*[áa]n?)",
+        rf"{PERSON} (?:te|le) (?:escrib|llam|contact|habl)irá|{PERSON} (?:te|le) (?:escribirá|llamará|contactará|hablará)",
         rf"(?:pelota|testigo|relevo) .. {PERSON}",
         r"(?:nuestra|la) gente .. (?:busc|mir|revis|investig)\w+",
         rf"{PERSON} .. (?:se hace cargo|se encarga|se ocupa|a cargo)",

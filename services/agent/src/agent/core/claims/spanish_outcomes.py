@@ -17,7 +17,7 @@ WAITING: Words = (
     r"última palabra",
     rf"(?:decide|decidirá|decidan?|resuelve|resolverá|aprobar|autorizar) .. {PERSON}",
     r"(?:esper\w+|pendientes?|a la espera|falta\w*|necesit\w+|requier\w+|precis\w+|sujet[oa]|depend\w+|a falta|queda|aguard\w+|hace falta|solicitad\w+|pedid\w+|enviad\w+ a|pasad\w+ a|supeditad\w+|sin|en manos de) .. (?:aprob\w+|aprueb\w+|autoriz\w+|autoric\w+|visto bueno|decisión|decid\w+|firm\w+|luz verde|conformidad|ok|validación|validar|validen?|valide|revisión|permiso|sí|consentimiento|beneplácito|dé el|dictamen|veredicto|respuesta de (?:mi|nuestr|el resp|la resp|un comp)\w*)",
-    rf"{PERSON} (?:\w+ ){{0,4}}(?:aprob(?:ar|ará|arán|ando)\w*|aprueb\w+|decid\w+|revis\w+|estudi\w+|valor\w+|evalú\w+|evalu\w+|analiz\w+|examin\w+|autoric\w+|autoriz\w+|tiene que|tienen que|debe|deben|ha de|falta|dar\w*|sopes\w+|mir\w+|consider\w+|firm\w+|verific\w+|pronunci\w+)",
+    rf"{PERSON} (?:\w+ ){{0,4}}(?:aprob(?:ar|ará|arán|ando)\w*|aprueb\w+|decid\w+|revis\w+|estudi\w+|valor\w+|evalú\w+|evalu\w+|analiz\w+|examin\w+|autoric\w+|autoriz(?!ad|ó|aron)\w+|tiene que|tienen que|debe|deben|ha de|falta|dar\w*|sopes\w+|mir\w+|consider\w+|firm\w+|verific\w+|pronunci\w+)",
     r"en revisión",
     r"(?:está|están|sigue|siguen) (?:siendo )?(?:revis|estudi|valor|evalu|analiz|examin)\w+",
     r"sin (?:aprobar|autorizar|decidir|aprobación|autorización|visto bueno)",
@@ -81,6 +81,9 @@ DECLINED: Words = (
     r"no ha dado (?:el|su) \w+",
 )
 FAILED: Words = (
+    r"(?:no (?:fue |ha sido )?aceptad\w+|rechazad\w+|denegad\w+) por el (?:sistema|proveedor|transportista)",
+    r"(?:sistema|proveedor|transportista) (?:\w+ ){0,3}(?:rechaz\w+|no (?:ha )?(?:acept|admit)\w+)",
+    r"(?:sistema|proveedor|transportista) no (?:ha )?(?:acept|admit)\w+",
     r"(?:intent|quis|trat|prob)\w+ .. (?:pero|y) .. (?:no|rechaz\w+|rebot\w+|fall\w+|devuel\w+|deneg\w+)",
     r"no (?:lo |la |se )?(?:logr|consegu)\w+",
     r"(?:transacción|operación|pago|transferencia|cargo) (?:\w+ ){0,3}(?:rechazad|denegad|devuelt|declinad|rebot)\w+",
@@ -109,6 +112,9 @@ FAILED: Words = (
     r"no (?:llegó|ha llegado) a",
 )
 UNKNOWABLE: Words = (
+    r"(?:tu|su) (?:tarjeta|cuenta bancaria|cuenta corriente|extracto|saldo) (?:ya )?(?:refleja|muestra|recoge|tiene|incluye|registra)",
+    r"en (?:tu|su) (?:extracto|cuenta corriente|cuenta bancaria) (?:ya )?(?:consta|figura|aparece|está)n?",
+    r"(?:amtx|dinero|importe) (?:ya )?(?:están?|figuran?|constan?|se ven?) (?:ya )?en (?:tu|su) (?:cuenta (?:corriente|bancaria)|extracto|tarjeta)",
     r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:\w+ ){0,3}(?:ha|tiene|recibió|acreditó|abonó|confirmó|registró|depositó|reflej\w+|acreditado)",
     r"(?:reflej|acredit|abon|deposit|aparec|figur|ve|apunt)\w* .. (?:en|por) (?:tu|su) (?:estado de cuenta|extracto|saldo|banca|aplicación|app|resumen)",
     r"(?:tu|su) (?:saldo|extracto|estado de cuenta) (?:\w+ ){0,2}(?:refleja|muestra|incluye|recoge)",
@@ -128,6 +134,8 @@ UNKNOWABLE: Words = (
     r"el banco (?:ya )?(?:te |le )?(?:lo |la )?ha",
 )
 WHOLE: Words = (
+    r"(?:devolv|reembols|abon|reintegr)\w+ todo",
+    r"todo (?:devuelto|reembolsado|abonado)",
     r"totalidad",
     r"(?:pedido|compra|ordx) .. (?:al completo|en su integridad|de principio a fin)",
     r"(?:devuelto|reembolsado|pagado|abonado) todo",
