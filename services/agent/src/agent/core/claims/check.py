@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+from agent.core.claims.dialogue import Spoken, listen
 from agent.core.claims.facts import Claim, Facts, Kind, ReplyCheck, SentenceCheck
 from agent.core.claims.judging import amount_is_real, judge, named_but_unreal, only_prices
 from agent.core.claims.languages import LEXICONS, read_as
@@ -54,8 +55,10 @@ def check_reply(reply: str, language: str, facts: Facts, reader: Reader | None =
     """Judge a whole reply sentence by sentence; it holds when every sentence does."""
     checks: list[SentenceCheck] = []
     context: Kind | None = None
+    spoken = Spoken()
     for sentence in split_sentences(reply):
         checked = check_sentence(sentence, language, facts, context, reader)
+        checked, spoken = listen(checked, language, facts, spoken)
         context = next((c.kind for c in reversed(checked.claims) if c.kind not in ("action", "unread")), context)
         checks.append(checked)
     claims = tuple(c for s in checks for c in s.claims)
