@@ -62,3 +62,17 @@ def test_a_waiting_refund_is_never_told_as_done(language: str) -> None:
     waiting = Action(key="k", kind="refund", status="awaiting_approval", amount=Decimal("180.00"), currency="EUR")
     done = waiting.model_copy(update={"status": "succeeded"})
     assert not check_reply(templated_truth(language, Facts(actions=(waiting,))), language, Facts(actions=(done,))).holds
+
+
+@pytest.mark.parametrize(
+    ("language", "here"),
+    [
+        ("en", "in this conversation"),
+        ("es", "en esta conversación"),
+        ("fr", "dans cette conversation"),
+        ("de", "In diesem Gespräch"),
+    ],
+)
+def test_the_reply_of_an_empty_ledger_speaks_of_this_conversation_alone(language: str, here: str) -> None:
+    assert here in templated_truth(language, Facts())
+    assert here not in templated_truth(language, Facts(handoff=True))

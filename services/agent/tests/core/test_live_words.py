@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from agent.core.claims import Action, Facts, Order, check_sentence
-from agent.core.live_words import may_leave_early
+from agent.core.live_words import may_leave_early, without_marker
 
 PAID = Action(
     key="refund:4417028:L2",
@@ -159,3 +159,28 @@ def test_an_order_that_can_still_be_cancelled_is_not_spoken_of_early() -> None:
     processing = Facts(orders=(Order(order_id="4417029", status="processing"),))
     assert check_sentence("Order 4417029 is being processed.", "en", processing).holds
     assert not leaves("Order 4417029 is being processed.", "en", processing, deed_done=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[nothing more]",
+        "[Nothing more].",
+        "[NOTHING MORE]",
+        "**[Nothing more.]**",
+        "[ nothing  more ]!",
+        "`[nothing more]`.",
+    ],
+)
+def test_the_word_for_no_more_is_known_in_any_dress(text: str) -> None:
+    assert without_marker(text) == ""
+    assert without_marker(f"Thank you. {text}") == "Thank you."
+
+
+def test_words_that_only_resemble_the_marker_stay() -> None:
+    assert without_marker("There is nothing more to do [for now].") == "There is nothing more to do [for now]."
+
+
+@pytest.mark.parametrize("sentence", ["| Item | Amount |", "|---|---|", "Item | State"])
+def test_a_table_is_kept_until_it_is_whole(sentence: str) -> None:
+    assert not leaves(sentence, "en", DONE, deed_done=True)

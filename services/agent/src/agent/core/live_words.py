@@ -20,6 +20,8 @@ from agent.core.state import RunProgress
 
 # What a model writes when nothing of a reply that broke off is missing; never shown to a customer.
 NOTHING_MORE = "[nothing more]"
+# A model may write it as a sentence of its own: "[Nothing more].", "**[nothing more.]**".
+_MARKER = re.compile(r"[*_`]*\[\s*nothing\s+more\s*[.!…]*\s*\][*_`]*[.!…]*", re.IGNORECASE)
 # "I'll look", "let me see": the reply check lets them pass at the end of a turn; before a tool call they are promises.
 _PROMISES = {
     "en": r"\b(?:i|we)(?: will| shall| ?'ll| am| are| ?'m| ?'re)\b(?! (?:very |so |really |truly )?(?:sorry|glad|happy|afraid|an?)\b)"
@@ -62,6 +64,9 @@ def check_after(
 def may_leave_early(check: SentenceCheck, language: str, facts: Facts, *, deed_done: bool) -> bool:
     """Say whether a sentence may leave before its turn has ended; ``deed_done``: this message has moved a row."""
     spoken, words = read_as(check.sentence, language), _CURLY.sub("'", folded(check.sentence))
+    if "|" in check.sentence:
+        # A table's head says nothing that could be false, and must not stand there without the rows it heads.
+        return False
     if not check.holds or spoken is None or _PROMISE[spoken].search(words):
         return False
     if check.claims:
@@ -99,7 +104,7 @@ def unfinished(run: RunProgress) -> list[str]:
 
 def without_marker(text: str) -> str:
     """Return the text without the word that says there is no more of it."""
-    return text.replace(NOTHING_MORE, "").strip()
+    return _MARKER.sub("", text).strip()
 
 
 def _stays_true(claim: Claim, facts: Facts, *, deed_done: bool) -> bool:

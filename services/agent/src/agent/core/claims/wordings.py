@@ -75,11 +75,12 @@ HANDED_OVER = {
     "fr": "Votre dossier est maintenant entre les mains d'un collègue.",
     "de": "Ihr Fall liegt jetzt bei einer Kollegin oder einem Kollegen.",
 }
+# The facts are this conversation's; what another one did is not known here.
 NOTHING = {
-    "en": "Nothing has been refunded, cancelled or changed so far.",
-    "es": "Hasta ahora no se ha reembolsado, cancelado ni cambiado nada.",
-    "fr": "Rien n'a été remboursé, annulé ou modifié jusqu'ici.",
-    "de": "Bisher wurde nichts erstattet, storniert oder geändert.",
+    "en": "Nothing has been refunded, cancelled or changed in this conversation so far.",
+    "es": "Hasta ahora no se ha reembolsado, cancelado ni cambiado nada en esta conversación.",
+    "fr": "Rien n'a été remboursé, annulé ou modifié dans cette conversation jusqu'ici.",
+    "de": "In diesem Gespräch wurde bisher nichts erstattet, storniert oder geändert.",
 }
 OFFER = {
     "en": "If you like, I can pass you to a person.",
