@@ -150,6 +150,7 @@ ENGLISH = Source(
     failed=FAILED,
     unknowable=UNKNOWABLE,
     pending=(
+        r"making (?:its|their) way through (?:our|the)",
         r"(?:we|i) (?:process|handle|sort|finish|complete) (?:your|the|this)",
         r"trying",
         r"(?:provider|processor|bank|system) .. (?:still|has to|needs to|must|yet)",

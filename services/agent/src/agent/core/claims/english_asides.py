@@ -38,6 +38,8 @@ ENGLISH_ASIDES = Asides(
         r"no longer out of pocket(?=\W*$)",
     ),
     offer=(
+        r"still in time to",
+        r"whether a refund",
         r"see the (?:status|state|progress) of",
         r"without your (?:yes|ok|okay|consent|confirmation|go-?ahead|say-so)",
         r"you (?:\w+ )?(?:asked|wondered|wanted to know|were wondering|are asking|enquired|inquired|were asking) (?:\w+ )?(?:whether|if|about)",
@@ -92,6 +94,7 @@ ENGLISH_ASIDES = Asides(
         r"might",
     ),
     policy=(
+        r"entitles? you",
         r"most (?:of our )?\w+s (?:are|get|come|go|take)",
         r"(?:in|with|into) (?:every|each) (?:box|parcel|package|order|delivery)",
         r"(?:our|the) (?:team|teams|staff|agents|advis[eo]rs|people|specialists) (?:speaks?|works?|is available|are available|is reachable|are based|is based|handles?|answers?)(?! .*(?:your|you|this|it)(?: |$))",
@@ -194,6 +197,7 @@ ENGLISH_ASIDES = Asides(
         r"^(?:please )?(?:send|tell|choose|pick|give|open|click|go|log|sign|enter|visit|reply|write|contact|call|ask|pack|bring|keep|take a|try|make sure|provide|share|confirm|note that you can|drop .. (?:at|off|in)|hand it|wrap|seal|tape|attach|put)",
     ),
     condition=(
+        r"supposing",
         r"if",
         r"unless",
         r"in case",

@@ -59,6 +59,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:issu\w+|process\w+|complet\w+|made|sent|put|pushed|executed|confirmed|approv\w+|declin\w+|reject\w+|initiat\w+|trigger\w+|start\w+|submitted|requested|arrang\w+|granted|authori[sz]ed|turned down|finali[sz]ed|actioned|grant|signed off) .. refunds?",
     ),
     "cancel": (
+        r"put an end to (?:this|your|the) order",
         r"(?:order|ordx|purchase) .. (?:bit the dust|off (?:our|the) system|a goner|no more|in the bin|pulled)",
         r"(?:order|purchase|ordx) (?:still )?stands",
         r"(?:consider|regard|treat|count) .. (?:order|purchase|ordx) .. (?:void|closed|gone|dead|dropped)",
@@ -118,6 +119,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:phone|mobile|e-?mail|name|surname)(?: number)?(?: address)? change",
     ),
     "handoff": (
+        r"second[- ](?:line|level)(?: support)? .. (?:has|is|looks|takes|deals|dealing)",
         r"(?:workshop|repair shop|warehouse|manufacturer|technician|service centre|service center) .. (?:will|is going to|gets?|are going to) (?:\w+ )?(?:in touch|touch|contact|call|ring|write|be in touch|get in touch|phone|email)",
         rf"{PERSON} (?:\w+ )*(?:the )?(?:ball|reins|helm|lead|torch|baton)",
         r"(?:connect|transferr?|putt?|patch)(?:ing|ed)? you(?: (?:now|through|over|across))*$",

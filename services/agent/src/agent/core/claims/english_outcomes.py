@@ -107,6 +107,7 @@ FAILED: Words = (
     r"error",
 )
 UNKNOWABLE: Words = (
+    r"your bank (?:has )?just",
     r"your (?:\w+ )?(?:statement|card|bank account|current account|balance) (?:\w+ ){0,2}(?:shows?|lists?|reflects?|has) .. (?:amtx|refund|credit|money)",
     r"(?:amtx|money|refund) (?:is|are|sits?|lies|sitting) (?:\w+ ){0,2}(?:in|on) your (?:bank|current|checking) account",
     r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:\w+ ){0,2}(?:has|have|had|already|received|booked|confirmed|got|credited|posted|shows?)",

@@ -11,6 +11,8 @@ FRENCH = Source(
     asides=FRENCH_ASIDES,
     code="fr",
     spellings=(
+        (r"\bnuméro de (?:la )?rue\b", "adresse"),
+        (r"\badresse (?:électronique|e-?mail|mail|de messagerie)\b", "e-mail"),
         (r"\bcellulaire\b", "téléphone"),
         (r"\bl'émetteur de (votre|la|ta) carte\b", "votre banque"),
         (r"^(demain|ce soir|(?:lun|mar|mercre|jeu|vendre|same)di)((?: \w+){0,3}),", r"\1\2"),
@@ -143,6 +145,7 @@ FRENCH = Source(
     failed=FAILED,
     unknowable=UNKNOWABLE,
     pending=(
+        r"en bonne voie",
         r"(?:planche|bosse|mouline|tourne) (?:encore )?sur",
         r"(?:passe|transite|chemine|circule|tourne) encore",
         r"pendant que .. est (?:traité|examiné|préparé|effectué)e?",

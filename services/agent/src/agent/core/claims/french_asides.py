@@ -41,6 +41,9 @@ FRENCH_ASIDES = Asides(
         r"sauf erreur",
     ),
     offer=(
+        r"(?:il est|est) (?:encore|toujours) temps de",
+        r"(?:nous|je|on) pourr(?:ions|ais|ait)",
+        r"serait (?:envisageable|possible)",
         r"(?:je|nous) vous (?:propos|offr)(?:e|ons)",
         r"(?:voyez|voir|suivez|suivre) le état de",
         r"(?:je|nous) (?:devrais|devrions|préférerais)",
@@ -84,6 +87,8 @@ FRENCH_ASIDES = Asides(
         r"pouv\w+",
     ),
     policy=(
+        r"(?:ouvre|donne) droit à?",
+        r"(?:il est d.usage|d.ordinaire|d.habitude)",
         r"(?:chaque|tout|dans chaque) (?:colis|carton|paquet|envoi|commande)",
         r"(?:gardons|conservons) .. (?:temps|tant|ans|mois|loi)",
         r"(?:notre|nos|le) (?:équipes?|conseillers|agents|personnel|service) (?:parle|travaille|est joignable|répond|parlent|travaillent|répondent)(?:nt)?(?! .*(?:votre|vous|dossier))",
@@ -178,7 +183,17 @@ FRENCH_ASIDES = Asides(
         r"(?:merci de|veuillez|prière de|s'il vous plaît|s'il te plaît|se il vous plaît)",
         r"^(?:envoyez|indiquez|choisissez|cliquez|connectez|donnez|écrivez|appelez|consultez|visitez|gardez|conservez|joignez|confirmez|ouvrez|essayez|précisez|emballez|rendez|pensez|répondez|dites|partagez|assurez|vérifiez|déposez|imprimez-la|imprimez-le|remettez|glissez|apportez|ouvrez|allez|rendez)",
     ),
-    condition=(r"si", r"au cas où", r"à moins que", r"à condition", r"serait", r"pourrait", r"serions", r"en cas de"),
+    condition=(
+        r"si",
+        r"(?:à|en) suppos(?:er|ant) que",
+        r"au cas où",
+        r"à moins que",
+        r"à condition",
+        r"serait",
+        r"pourrait",
+        r"serions",
+        r"en cas de",
+    ),
     when=(r"quand", r"lorsque", r"dès", r"dès que", r"une fois", r"après", r"aussitôt que", r"jusque", r"tant que"),
     unseen=(r"ne (?:\w+ )?(?:trouve|trouvons|vois|voyons|retrouve|retrouvons|figure|apparaît|existe)",),
     described=(

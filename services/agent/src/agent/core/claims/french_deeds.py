@@ -46,6 +46,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:fait|effectué|émis|envoyé|traité|validé|approuvé|refusé|rejeté|accordé|lancé|exécuté|initié|confirmé|enregistré|demandé|procédé|procédons|déclenché|ordonné|autorisé|réalisé|traitons|lançons|effectuons|passé|recevrez|recevoir|obtenu|finalisé|programmé|enclenché|accepté|bouclé) .. remboursement",
     ),
     "cancel": (
+        r"mis (?:fin|un terme) à (?:cette|votre|la) commande",
         r"(?:commande|ordx|achat) .. histoire ancienne",
         r"histoire ancienne",
         r"(?:commande|ordx) .. maintenue",
@@ -103,6 +104,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:changement|modification) .. (?:numéro|téléphone|e-?mail|mail|nom|coordonnées)",
     ),
     "handoff": (
+        r"(?:deuxième|second) niveau",
         r"(?:atelier|entrepôt|fabricant|technicien|service (?:technique|garantie|après-vente)) .. (?:prendr\w+ contact|vous (?:contact|appel|écri|recontact|rappel)\w+|va vous (?:contact|appel|écri)\w+|reviendra vers|reprend contact)",
         rf"(?:balle|main) .. camp .. {PERSON}",
         r"(?:nos|les) gens .. (?:cherch|enquêt|s.en occup|regard|fouill)\w+",

@@ -92,6 +92,7 @@ FAILED: Words = (
     r"mal passée?",
 )
 UNKNOWABLE: Words = (
+    r"(?:votre|ta) banque vient de",
     r"(?:votre|ton) (?:relevé|carte|compte bancaire|compte courant|solde|compte en banque) (?:\w+ ){0,2}(?:affiche|mentionne|indique|montre|reflète|a déjà)",
     r"(?:sont|est|figurent?|se trouvent?|apparaissent|apparaît) (?:déjà |désormais |bien )*(?:visibles? |inscrits? )?(?:sur|dans) (?:votre|ton) (?:compte (?:courant|bancaire|en banque)|relevé)",
     r"(?:hsbc|barclays|lloyds|natwest|monzo|chase|citi\w*|wells fargo|santander|bbva|banamex|banorte|caixabank|sabadell|desjardins|bnp\w*|société générale|crédit agricole|la banque postale|boursorama|sparkasse|kantonalbank|volksbank|postbank|commerzbank|deutsche bank|raiffeisen\w*|postfinance|ing|n26|revolut|paypal|visa|mastercard|amex|american express|klarna|issuer|card network) (?:vous |le |la |les )?(?:\w+ ){0,2}(?:a|ont) (?:\w+ ){0,3}(?:crédité|déposé|reçu|confirmé|enregistré|versé|encaissé)",

@@ -11,6 +11,7 @@ GERMAN = Source(
     asides=GERMAN_ASIDES,
     code="de",
     spellings=(
+        (r"\bhausnummer\b", "adresse"),
         (r"\bnatel(?:nummer)?\b", "telefonnummer"),
         (r"\bihre? (?:kredit)?karten(?:institut|unternehmen|anbieter|herausgeber|firma|gesellschaft)\b", "ihre bank"),
         (r"\bhaben post\b", "haben nachricht"),
@@ -126,6 +127,7 @@ GERMAN = Source(
     failed=FAILED,
     unknowable=UNKNOWABLE,
     pending=(
+        r"auf gutem weg",
         r"(?:wir|ich) .. (?:bearbeiten|bearbeite|abschließen)",
         r"beschäftigt",
         r"arbeit\w* (?:\w+ ){0,2}an",

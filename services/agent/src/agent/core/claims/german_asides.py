@@ -33,6 +33,8 @@ GERMAN_ASIDES = Asides(
         r"ohne ihr zutun",
     ),
     offer=(
+        r"ließe\w* (?:sich|sie sich|es sich)",
+        r"(?:wir|ich) könnten? (?:ihnen|dir)",
         r"(?:biete ich|ich biete|bieten wir|wir bieten) (?:ihnen|dir)",
         r"müsste\w*",
         r"bräuchte\w*",
@@ -82,6 +84,8 @@ GERMAN_ASIDES = Asides(
         r"dürf\w+",
     ),
     policy=(
+        r"berechtigt zu\w*",
+        r"(?:beträge|summen) (?:über|ab) (?:\w+ ){1,2}(?:sieht|schaut|sehen|schauen|prüft)",
         r"gibt es nur",
         r"die meisten \w+",
         r"(?:in|mit|bei) jede[mr] (?:paket|karton|bestellung|lieferung|sendung)",
@@ -197,6 +201,7 @@ GERMAN_ASIDES = Asides(
         r"^(?:sende|schick|wähle|klick|gib|nenn|schreib|ruf|verpack|bestätige|prüfe)",
     ),
     condition=(
+        r"^angenommen",
         r"ob",
         r"wenn",
         r"falls",

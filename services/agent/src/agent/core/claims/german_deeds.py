@@ -50,6 +50,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:veranlasst|veranlasse\w*|durchgeführt|angestoßen|eingeleitet|ausgelöst|genehmigt|abgelehnt|bestätigt|ausgeführt|gebucht|freigegeben|verarbeitet|verbucht|leite\w*|stoße\w*|bearbeite\w*|beantragt|bewilligt|erhalten|bekommen) .. (?:erstattung|rückerstattung|rückzahlung|gutschrift|rückbuchung|rücküberweisung)",
     ),
     "cancel": (
+        r"bestellung beendet",
         r"(?:bestellung|auftrag|ordx) .. (?:liste|system|plan|warteschlange|versand|verkehr) (?:genommen|gestrichen|entfernt)",
         r"aus .. system verschwunden",
         r"verschwunden aus .. system",
@@ -113,6 +114,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:namens|nummern|daten|telefonnummern|e-mail-)änderung\w*",
     ),
     "handoff": (
+        r"zweite\w* ebene",
+        r"(?:um|mit) (?:ihre[nm]|deine[nm]) fall (?:kümmer|beschäftig|befass)\w+",
         r"(?:werkstatt|lager|hersteller|techniker\w*|kundendienst|\w*abteilung) .. (?:meldet sich|ruft (?:sie|dich)|schreibt (?:ihnen|dir)|kommt .. auf (?:sie|dich) zu)",
         r"(?:meldet sich|ruft (?:sie|dich)|schreibt (?:ihnen|dir)|kommt) .. (?:werkstatt|lager|hersteller|techniker\w*|kundendienst|\w*abteilung) .. (?:bei (?:ihnen|dir)|an|auf (?:sie|dich) zu)",
         r"nach oben (?:gegeben|weitergereicht|geleitet|gemeldet)",

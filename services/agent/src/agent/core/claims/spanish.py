@@ -11,6 +11,7 @@ SPANISH = Source(
     asides=SPANISH_ASIDES,
     code="es",
     spellings=(
+        (r"\bnúmero de (?:el )?(?:portal|la casa|casa|piso)\b", "dirección"),
         (r"\b(tu|su) guía\b", r"\1 etiqueta"),
         (
             r"\bla dirección (?=rechaz|aprob|acept|deneg|decid|autoriz|ha (?:rechaz|aprob|deneg|acept|autoriz))",
@@ -136,6 +137,8 @@ SPANISH = Source(
     failed=FAILED,
     unknowable=UNKNOWABLE,
     pending=(
+        r"por buen camino",
+        r"estamos con (?:el|la|tu|su)",
         r"sigue (?:pasando|su camino|en el sistema)",
         r"se (?:tramita|procesa|gestiona|completa)",
         r"(?:tramitamos|procesamos|gestionamos|completamos|tramito|gestiono) (?:tu|su|el|la)",

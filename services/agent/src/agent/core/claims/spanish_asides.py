@@ -34,6 +34,8 @@ SPANISH_ASIDES = Asides(
         r"cuanto antes",
     ),
     offer=(
+        r"cabría\w*",
+        r"(?:estamos|está|hay) (?:\w+ )?(?:a )?tiempo (?:de|para)",
         r"(?:te|le) ofre(?:zco|cemos)",
         r"ver el estado de",
         r"sin (?:tu|su) (?:sí|confirmación|permiso|visto bueno|ok)",
@@ -75,6 +77,8 @@ SPANISH_ASIDES = Asides(
         r"podr\w+",
     ),
     policy=(
+        r"da derecho",
+        r"lo habitual",
         r"(?:solo|sólo|únicamente) hay",
         r"la mayoría de (?:las |los |nuestr\w+ )?\w+s",
         r"(?:en|con) cada (?:caja|paquete|pedido|envío)",
@@ -171,6 +175,7 @@ SPANISH_ASIDES = Asides(
         r"^(?:envía|envíe|envíanos|envíenos|indica|indique|elige|elija|entra|entre|pulsa|haz|haga|manda|mande|escribe|escriba|llama|llame|consulta|consulte|visita|visite|empaqueta|conserva|guarda|guarde|adjunta(?! (?:encontr\w+|tien\w+|va|te|le))|adjunte|revisa|revise|comprueba|compruebe|imprímela|imprímala|deja la caja|deje la caja|lleva|lleve|entrega|confirma|confirme|cuéntanos|abre|abra|prueba|pruebe|comparte|asegúrate|asegúrese|recuerda|recuerde)",
     ),
     condition=(
+        r"suponiendo que",
         r"no hayan? \w+",
         r"si",
         r"en caso de",

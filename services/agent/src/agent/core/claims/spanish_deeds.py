@@ -58,6 +58,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:hech[oa]|hicimos|hice|realizad\w+|realizamos|emitid\w+|emitimos|enviad\w+|tramitad\w+|tramitando|tramitamos|procesad\w+|procesando|procesamos|cursad\w+|cursamos|aprobad\w+|aprobaron|rechazad\w+|denegad\w+|ejecutad\w+|efectuad\w+|ordenad\w+|lanzad\w+|pagarte|pagarle|pagad\w+|completad\w+|iniciad\w+|autorizad\w+|solicitad\w+|pedid[oa]|gestionad\w+|gestionando|concedid\w+|recibir\w+|dad[oa] salida) .. (?:reembolso|devolución|abono|reintegro)(?! (?:de el )?(?:paquete|artículo))",
     ),
     "cancel": (
+        r"puesto fin a (?:este|tu|su|el) (?:pedido|compra)",
         rf"(?:retir|elimin|borr|par|fren|sac|quit|deten|deshac)(?:ando|iendo) .. {SHIP}",
         rf"{SHIP} .. mejor vida",
         rf"(?:sac|par|quit|retir|elimin|borr|fren|intercept|tumb|bloque|detuv)(?:ó|aron|amos|é|imos|ieron) .. {SHIP}",
@@ -115,6 +116,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"cambio de (?:teléfono|móvil|correo|e-?mail|nombre|número|datos|apellido)",
     ),
     "handoff": (
+        r"segundo nivel",
+        r"de (?:esto|ello|tu caso|su caso) se (?:encarga|ocupa)\w*",
         r"(?:taller|almacén|fabricante|técnico|servicio técnico|garantías) .. (?:se pondrá\w*|contactará\w*|(?:te|le) (?:llam|escrib|contact|habl|avis)\w*[áa]n?)",
         rf"{PERSON} (?:te|le) (?:escrib|llam|contact|habl)irá|{PERSON} (?:te|le) (?:escribirá|llamará|contactará|hablará)",
         rf"(?:pelota|testigo|relevo) .. {PERSON}",

@@ -112,6 +112,7 @@ FAILED: Words = (
     r"no (?:llegó|ha llegado) a",
 )
 UNKNOWABLE: Words = (
+    r"(?:tu|su) (?:entidad|banco) (?:te |le )?acaba de",
     r"(?:tu|su) (?:tarjeta|cuenta bancaria|cuenta corriente|extracto|saldo) (?:ya )?(?:refleja|muestra|recoge|tiene|incluye|registra)",
     r"en (?:tu|su) (?:extracto|cuenta corriente|cuenta bancaria) (?:ya )?(?:consta|figura|aparece|está)n?",
     r"(?:amtx|dinero|importe) (?:ya )?(?:están?|figuran?|constan?|se ven?) (?:ya )?en (?:tu|su) (?:cuenta (?:corriente|bancaria)|extracto|tarjeta)",
