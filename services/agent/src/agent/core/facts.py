@@ -1,9 +1,10 @@
 """What tool results leave behind in a conversation's memory, and the facts that words are held against."""
 
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from agent.core.claims.facts import Action, Facts, Order
+from agent.core.claims.facts import Action, Facts, Line, Order
 from agent.core.state import Memory, RunProgress
 
 Json = dict[str, Any]
@@ -99,8 +100,17 @@ def facts_of(memory: Memory, *, handoff: bool = False) -> Facts:
             for row in memory.actions.values()
         ),
         orders=tuple(Order(order_id=k, status=str(o.get("status") or "")) for k, o in memory.orders.items()),
+        lines=tuple(_lines(memory)),
         handoff=handoff,
     )
+
+
+def _lines(memory: Memory) -> Iterator[Line]:
+    for order_id, order in memory.orders.items():
+        lines = order.get("lines")
+        for line in lines if isinstance(lines, list) else []:
+            if isinstance(line, dict) and line.get("line_id") and line.get("title"):
+                yield Line(order_id=order_id, line_id=str(line["line_id"]), title=str(line["title"]))
 
 
 def merge_ledger(rows: list[Json], memory: Memory) -> None:

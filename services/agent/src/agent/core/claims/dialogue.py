@@ -15,6 +15,7 @@ from agent.core.claims.manner import Manner
 from agent.core.claims.presents import presents
 from agent.core.claims.reading import Reading, read_sentence
 from agent.core.claims.text import Prepared, prepare
+from agent.core.claims.titles import is_of, named_lines
 from agent.core.claims.topics import find_topics
 from agent.core.claims.values import find_values
 
@@ -195,7 +196,9 @@ def _shaped(part: _Part) -> list[Claim]:
 def _one_more(part: _Part, told: Kind) -> list[Claim]:
     """ "The shipping as well." tells of a second deed of the kind, so one row is not enough."""
     done = [r for r in part.facts.actions if r.kind == told and r.status == "succeeded"]
-    why = "" if len(done) > 1 else "one row does not prove two deeds"
+    lines = named_lines(part.bare, part.facts)
+    proven = all(any(is_of(r, [line]) for r in done) for line in lines) if lines else len(done) > 1
+    why = "" if proven else "one row does not prove two deeds"
     return [Claim(sentence=part.sentence, kind=told, state="done", holds=not why, why=why)]
 
 

@@ -46,12 +46,21 @@ class Order(_Frozen):
     status: str
 
 
+class Line(_Frozen):
+    """One line of an order by the title the store gives it."""
+
+    order_id: str
+    line_id: str
+    title: str
+
+
 class Facts(_Frozen):
     """Everything this conversation may truthfully speak of."""
 
     actions: tuple[Action, ...] = ()
     orders: tuple[Order, ...] = ()
     handoff: bool = False
+    lines: tuple[Line, ...] = ()  # of the orders read; where none is known a title names no line
     known_amounts: tuple[Decimal, ...] = ()  # prices this conversation has read from an order
 
     def order_ids(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ from agent.core.claims.facts import ROW_KINDS, Action, Claim, Facts, Kind, State
 from agent.core.claims.lexicon import Lexicon
 from agent.core.claims.manner import Manner, is_denied
 from agent.core.claims.reading import Reading
+from agent.core.claims.titles import is_of, named_beside
 from agent.core.claims.values import Amount, Values, currency_fits, placeholders
 
 _ALLOWED: dict[Manner, frozenset[str]] = {
@@ -135,7 +136,9 @@ def _status(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> t
 
 
 def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: Lexicon) -> tuple[bool, str]:
+    lines = named_beside(reading.clause, sentence, facts, lexicon) if "refund" in reading.kinds else ()
     rows = [r for r in facts.actions if _is_of_kind(r, reading.kinds) and _fits(r, said, reading, lexicon)]
+    rows = [r for r in rows if not lines or is_of(r, lines)]
     if reading.manner == "negated":
         return _denial(reading, rows, said, facts)
     allowed = _ALLOWED[reading.manner]
@@ -144,6 +147,13 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
         return _cancelled_in_orders(said, facts), "no succeeded cancellation"
     if not standing:
         return _unsupported(reading, rows, lexicon)
+    moved = all(any(is_of(r, [line]) for r in standing) for line in lines)
+    unproven = _unproven(reading, said, standing, sentence, lexicon) if moved else "a line is named that no row moved"
+    return not unproven, unproven or "row " + ", ".join(r.key or r.kind for r in standing)
+
+
+def _unproven(reading: Reading, said: Values, standing: list[Action], sentence: str, lexicon: Lexicon) -> str:
+    """What is said beyond the rows that stand for it, as a reason."""
     if (
         lexicon.has("whole", f"{reading.clause} {sentence.lower()}")
         and "refund" in reading.kinds
@@ -151,10 +161,8 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
         and not any(_is_whole(r) for r in standing)
         and not (len(said.amounts) > 1 and _amounts_fit(said.amounts, standing))
     ):
-        return False, "no row proves the whole order"
-    if not _amounts_fit(said.amounts, standing):
-        return False, "no such amount in those rows"
-    return True, "row " + ", ".join(r.key or r.kind for r in standing)
+        return "no row proves the whole order"
+    return "" if _amounts_fit(said.amounts, standing) else "no such amount in those rows"
 
 
 def _unsupported(reading: Reading, rows: list[Action], lexicon: Lexicon) -> tuple[bool, str]:
