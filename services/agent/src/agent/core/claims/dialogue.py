@@ -20,6 +20,7 @@ from agent.core.claims.topics import find_topics
 from agent.core.claims.values import find_values
 
 _NOMINAL = 3  # "Your money back?": so few words ask without a verb
+_SHORT = 90  # letters
 _ASIDE = 4  # "Let me see." may stand between a question and its answer
 _SHAPED = re.compile(r"[{}|]")
 _FORMAL = re.compile(r"[{}\[\]\"`|]+")
@@ -62,7 +63,9 @@ class _Part:
 
     def says(self, idea: str) -> bool:
         """Whether the part says nothing but the idea."""
-        return self.talk.whole_sentence[idea].fullmatch(self.bare) is not None
+        # fragments are short, and a word without end must not cost the power of its length
+        short = len(self.bare) <= _SHORT or idea in ("yes", "no", "foreseen")
+        return short and self.talk.whole_sentence[idea].fullmatch(self.bare) is not None
 
 
 def listen(checked: SentenceCheck, language: str, facts: Facts, spoken: Spoken) -> tuple[SentenceCheck, Spoken]:
@@ -154,7 +157,8 @@ def _answer(part: _Part, spoken: Spoken) -> list[Claim]:
     if part.says("no"):
         denied = [a for a in spoken.asked if a.reading.manner in ("done", "approved") and not a.reading.status]
         return [part.claim(replace(a.reading, manner="negated"), a.prepared) for a in denied]
-    if part.says("yes"):
+    clauses = prepare(part.text, part.lexicon).clauses
+    if part.says("yes") and not any(part.lexicon.has(idea, c) for idea in ("condition", "when") for c in clauses):
         return [part.claim(replace(a.reading, assumed=False), a.prepared) for a in spoken.asked]
     return []
 

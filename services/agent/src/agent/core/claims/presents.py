@@ -2,7 +2,7 @@
 
 import re
 
-from agent.core.claims.dialogue_words import CODE, Talk
+from agent.core.claims.dialogue_words import BARGAIN, CODE, Talk
 from agent.core.claims.facts import Claim, Facts
 from agent.core.claims.judging import judge
 from agent.core.claims.lexicon import Lexicon
@@ -21,7 +21,7 @@ def presents(text: str, sentence: str, facts: Facts, lexicon: Lexicon, talk: Tal
     if any(lexicon.has("condition", c) or lexicon.has("when", c) for c in prepared.clauses):
         return []
     found: list[Reading] = []
-    if CODE.search(text) and not any(lexicon.has("negation", c) for c in prepared.clauses):
+    if CODE.search(text) and BARGAIN.search(text) and not any(lexicon.has("negation", c) for c in prepared.clauses):
         found.append(Reading(("unread",), "done", text.lower()))
     for clause in prepared.clauses:
         found += _of_clause(clause, facts, lexicon, talk)
