@@ -6,11 +6,15 @@ Tests that use none of them need no server and may reach nothing outside this ma
 import os
 import secrets
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 from hypothesis import settings
 
@@ -18,6 +22,7 @@ from common.topics import Topic
 from stack.databases import TestDatabase, TestDatabases
 from stack.kafka_topics import create_topics, delete_topics
 from stack.keys import make_keys
+from stack.ports import free_port
 from stack.servers import Servers
 
 # The fixture `servers`, and what `-n 2` needs to share it.
@@ -103,6 +108,33 @@ async def make_topics(
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as KEYS_DIR has it: `<name>.pem` of every signer and `trusted.jwks.json`."""
     return make_keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture(scope="module")
+def sandbox_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The sandbox in a process of its own, for the tests of one file: its model servers, guard and shop."""
+    port = free_port()
+    env = {**os.environ, "SANDBOX_PORT": str(port), "SANDBOX_DATA_DIR": str(tmp_path_factory.mktemp("sandbox"))}
+    process = subprocess.Popen([sys.executable, "-m", "sandbox"], env=env, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait_until_ready(url)
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_until_ready(url: str, within_s: float = 60) -> None:
+    until = time.monotonic() + within_s
+    while True:
+        try:
+            if httpx2.get(f"{url}/readyz").status_code == 200:
+                return
+        except httpx2.TransportError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.1)
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,7 @@
 """Local, remote and model guard behind one port: the same verdicts, and "down" whenever there is none."""
 
-import os
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -37,30 +33,6 @@ ORDINARY: list[tuple[Where, str]] = [
     ("customer", "Mon mixeur est arrivé cassé, je voudrais être remboursé."),
     ("tool_result", "Left with the neighbour at number 12."),
 ]
-
-
-@pytest.fixture(scope="module")
-def sandbox_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    env = {**os.environ, "SANDBOX_PORT": str(port), "SANDBOX_DATA_DIR": str(tmp_path_factory.mktemp("sandbox"))}
-    process = subprocess.Popen([sys.executable, "-m", "sandbox"], env=env, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        until = time.monotonic() + 60
-        while True:
-            try:
-                if httpx2.get(f"{url}/readyz").status_code == 200:
-                    break
-            except httpx2.TransportError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.1)
-        yield url
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture

@@ -1,12 +1,7 @@
 """The loop against the sandbox's model server: whatever the model is like, no rule breaks and no lie leaves."""
 
 import dataclasses
-import os
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -22,30 +17,6 @@ from common.models.anthropic_wire import AnthropicProvider
 from common.models.openai_wire import OpenAIProvider
 
 MODELS: Any = {"large": "claude-sonnet-5-5", "small": "claude-haiku-5-5"}
-
-
-@pytest.fixture(scope="module")
-def sandbox_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    env = {**os.environ, "SANDBOX_PORT": str(port), "SANDBOX_DATA_DIR": str(tmp_path_factory.mktemp("sandbox"))}
-    process = subprocess.Popen([sys.executable, "-m", "sandbox"], env=env, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        until = time.monotonic() + 60
-        while True:
-            try:
-                if httpx2.get(f"{url}/readyz").status_code == 200:
-                    break
-            except httpx2.TransportError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.1)
-        yield url
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ It adds claims to what one sentence by itself was found to say, and never takes 
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from agent.core.claims.dialogue_words import TALKS, TICK, Talk
 from agent.core.claims.facts import ROW_KINDS, Claim, Facts, Kind, SentenceCheck
@@ -68,6 +69,8 @@ class _Part:
         return short and self.talk.whole_sentence[idea].fullmatch(self.bare) is not None
 
 
+# As with `check_sentence`: a reply that grows is heard again from its start.
+@lru_cache(maxsize=2_048)
 def listen(checked: SentenceCheck, language: str, facts: Facts, spoken: Spoken) -> tuple[SentenceCheck, Spoken]:
     """Return the check with what the sentence claims beside what was spoken before, and what is spoken of after it."""
     sentence = checked.sentence

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agent.core.claims.lexicon import Lexicon
 from agent.core.claims.values import Values, find_values
@@ -33,6 +34,8 @@ class Prepared:
     asks: bool
 
 
+# One sentence is prepared for every reading, tongue and neighbour that asks about it.
+@lru_cache(maxsize=4_096)
 def prepare(sentence: str, lexicon: Lexicon) -> Prepared:
     """Normalise, drop what the customer is quoted with, mask values, spell contractions out, split into clauses."""
     values = values_of(sentence)
