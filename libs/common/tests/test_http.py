@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from common.http import PROBLEM_JSON, install_problem_handlers
+from common.http import PROBLEM_JSON, handle_database_away, install_problem_handlers
 
 
 @pytest.fixture
@@ -42,3 +42,18 @@ def test_a_bug_stays_a_500_and_says_nothing_of_itself(client: Any) -> None:
     answer = client.get("/bug")
     assert (answer.status_code, answer.headers["content-type"]) == (500, PROBLEM_JSON)
     assert "a bug" not in answer.text
+
+
+def test_a_service_may_say_in_its_own_words_what_to_do_while_the_database_is_away() -> None:
+    app = FastAPI()
+    install_problem_handlers(app)
+    handle_database_away(app, "send it again with the same key", title="Try again")
+
+    @app.get("/")
+    async def fail() -> None:
+        raise asyncpg.CannotConnectNowError("starting up")
+
+    with TestClient(app, raise_server_exceptions=False) as client:
+        answer = client.get("/")
+    assert (answer.status_code, answer.json()["title"]) == (503, "Try again")
+    assert answer.json()["detail"] == "send it again with the same key"

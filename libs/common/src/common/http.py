@@ -61,19 +61,26 @@ def install_problem_handlers(app: FastAPI) -> None:
             return problem(400, "the body is not valid JSON")
         return problem(422, "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in errors[:5]))
 
-    async def on_database_away(_: Request, e: Exception) -> JSONResponse:
-        _log.warning("request refused, the database is away", error=type(e).__name__)
-        # It may have gone in the very moment of the commit.
-        detail = "the database is away, and whether anything was stored can't be said: look, or send the same again"
-        return problem(503, detail, headers={"Retry-After": "1"})
-
-    for kind in db.UNAVAILABLE:
-        app.add_exception_handler(cast("type[Exception]", kind), on_database_away)
+    # It may have gone in the very moment of the commit.
+    handle_database_away(
+        app, "the database is away, and whether anything was stored can't be said: look, or send the same again"
+    )
 
     @app.exception_handler(Exception)
     async def on_bug(request: Request, e: Exception) -> JSONResponse:
         _log.error("unhandled error", path=request.url.path, error=type(e).__name__, exc_info=e)
         return problem(500, "something went wrong on our side")
+
+
+def handle_database_away(app: FastAPI, detail: str, *, title: str | None = None) -> None:
+    """Answer 503 with ``detail`` while the database is away; a later call replaces an earlier one."""
+
+    async def on_database_away(_: Request, e: Exception) -> JSONResponse:
+        _log.warning("request refused, the database is away", error=type(e).__name__)
+        return problem(503, detail, title=title, headers={"Retry-After": "1"})
+
+    for kind in db.UNAVAILABLE:
+        app.add_exception_handler(cast("type[Exception]", kind), on_database_away)
 
 
 def health_routes(

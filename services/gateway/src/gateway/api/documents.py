@@ -5,13 +5,10 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from common import db
-from common.http import problem
-from common.telemetry import get_logger
+from common.http import handle_database_away, problem
 from gateway.core.rejections import Rejected
 from gateway.core.requests import MAX_TEXT_CHARS
 
-_log = get_logger()
 _PROBLEM = {
     "application/problem+json": {
         "schema": {
@@ -87,13 +84,11 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def install_rejections(app: FastAPI) -> None:
     """Answer ``Rejected`` with a problem document, and a database that is away with "try again"."""
 
-    async def on_database_away(_: Request, e: Exception) -> JSONResponse:
-        _log.warning("request refused, the database is away", error=type(e).__name__)
-        detail = "We can't say whether it was stored: send it again with the same Idempotency-Key, that is harmless."
-        return problem(503, detail, title="Try again", headers={"Retry-After": "1"})
-
-    for kind in db.UNAVAILABLE:
-        app.add_exception_handler(kind, on_database_away)  # type: ignore[arg-type]
+    handle_database_away(
+        app,
+        "We can't say whether it was stored: send it again with the same Idempotency-Key, that is harmless.",
+        title="Try again",
+    )
 
     @app.exception_handler(Rejected)
     async def on_rejected(_: Request, e: Rejected) -> JSONResponse:
