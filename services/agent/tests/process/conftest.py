@@ -189,10 +189,12 @@ class House:
         await intake.on_work([record])
 
     async def send(self, asked: Asked) -> None:
-        """Put the message on its topic, for a consumer to find."""
+        """Put the message on its topic, for a consumer to find; it arrives now, however long its reader took to start."""
         topic, event_id = WORK_BY_ROUTE[asked.work.route], f"ev_{asked.message_id}"
-        key = asked.work.message.conversation_id
-        await self.producer.send(topic, key, asked.work, event_id=event_id, occurred_at=datetime.now(UTC))
+        key, now = asked.work.message.conversation_id, datetime.now(UTC)
+        arriving = asked.work.message.model_copy(update={"received_at": now})
+        work = asked.work.model_copy(update={"message": arriving})
+        await self.producer.send(topic, key, work, event_id=event_id, occurred_at=now)
 
     async def run_done(self, asked: Asked) -> bool:
         return bool(
