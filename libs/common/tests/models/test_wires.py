@@ -1,10 +1,13 @@
 """Both providers' adapters against the model server's real wire, in a process of its own, with its faults."""
 
+import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
 import pytest
+from aiohttp import web
 
 from common.models import ModelFault, ModelRefused, ModelRequest, Provider
 from common.models.anthropic_wire import AnthropicProvider
@@ -157,3 +160,96 @@ async def test_a_server_that_is_not_there_is_a_fault() -> None:
     with pytest.raises(ModelFault):
         await made.ask(asks("hello"))
     await made.close()
+
+
+@asynccontextmanager
+async def recording(*events: Any) -> AsyncIterator[tuple[AnthropicProvider, list[Any]]]:
+    """A provider at a server that answers every request with these events and keeps what it was asked."""
+    asked: list[Any] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        assert request.headers["anthropic-version"], "as the SDK's own method sends it"
+        asked.append(json.loads(await request.read()))
+        lines = [f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events]
+        return web.Response(text="".join(lines), content_type="text/event-stream")
+
+    app = web.Application()
+    app.router.add_post("/v1/messages", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    host, port = runner.addresses[0]
+    made = AnthropicProvider("key", MODELS, f"http://{host}:{port}", timeout_s=5)
+    yield made, asked
+    await made.close()
+    await runner.cleanup()
+
+
+START = {"type": "message_start", "message": {"model": "claude-x", "usage": {"input_tokens": 7, "output_tokens": 1}}}
+TEXT = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Bonjour. "}}
+END = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}}
+
+
+async def test_the_request_holds_what_was_asked_and_marks_prompt_and_tools_for_the_cache() -> None:
+    other = {**TOOL, "name": "list_orders"}
+    cached = {"cache_control": {"type": "ephemeral"}}
+    request = ModelRequest('Règles "fixes".', ({"role": "user", "content": "Où ?"},), (TOOL, other), context="Heute.")
+    async with recording(START, TEXT, END) as (made, asked):
+        await made.ask(request)
+        await made.ask(ModelRequest(request.system, request.messages, subject="conv_1", size="small", max_tokens=9))
+        await made.ask(ModelRequest("Other", request.messages, request.tools, tools_allowed=False))
+    assert asked[0] == {
+        "model": MODELS["large"],
+        "max_tokens": 1024,
+        "stream": True,
+        "messages": [{"role": "user", "content": "Où ?"}],
+        "system": [{"type": "text", "text": request.system} | cached, {"type": "text", "text": "Heute."}],
+        "tools": [TOOL, other | cached],
+    }
+    assert asked[1] == {
+        "model": MODELS["small"],
+        "max_tokens": 9,
+        "stream": True,
+        "messages": [{"role": "user", "content": "Où ?"}],
+        "metadata": {"user_id": "conv_1"},
+        "system": [{"type": "text", "text": request.system} | cached],
+    }
+    assert asked[2]["system"] == [{"type": "text", "text": "Other"} | cached]
+    assert (asked[2]["tools"], asked[2]["tool_choice"]) == ([TOOL, other | cached], {"type": "none"})
+
+
+async def test_kinds_of_events_that_nobody_knows_yet_are_passed_over() -> None:
+    new = {"type": "content_block_start", "index": 1, "content_block": {"type": "thinking", "thinking": ""}}
+    thought = {"type": "content_block_delta", "index": 1, "delta": {"type": "thinking_delta", "thinking": "Hm."}}
+    async with recording(START, {"type": "weather"}, new, thought, TEXT, END) as (made, _):
+        turn = await made.ask(asks("x"))
+    assert (turn.text, turn.model, turn.usage.input_tokens, turn.usage.output_tokens) == ("Bonjour. ", "claude-x", 7, 3)
+
+
+@pytest.mark.parametrize(
+    "garbled",
+    [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 5}},
+        {"type": "content_block_delta", "index": 0, "delta": "Bonjour"},
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "no index"}},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "tool_use", "id": 7, "name": "get_order"},
+        },
+        {"type": "message_delta", "delta": {"stop_reason": ["end_turn"]}, "usage": {"output_tokens": 3}},
+        {"type": "message_start", "message": None},
+    ],
+)
+async def test_a_known_event_of_another_shape_is_a_fault_and_not_half_a_turn(garbled: Any) -> None:
+    async with recording(START, garbled, END) as (made, _):
+        with pytest.raises(ModelFault):
+            await made.ask(asks("x"))
+
+
+async def test_an_error_inside_the_stream_is_a_fault() -> None:
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
+    async with recording(START, TEXT, error) as (made, _):
+        with pytest.raises(ModelFault, match="overloaded_error"):
+            await made.ask(asks("x"))

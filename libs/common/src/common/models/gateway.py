@@ -16,6 +16,7 @@ from common.models.errors import BudgetSpent, ModelFault, ModelRefused, ModelsDo
 from common.models.hearing import Hearer
 from common.models.quotas import Quotas, Unlimited
 from common.models.turns import ModelRequest, ModelTurn, Priority
+from common.telemetry import span
 
 _CALLS = Counter("model_calls_total", "Model calls by provider and outcome", ["provider", "outcome"])
 _TOKENS = Counter("model_tokens_total", "Tokens by provider, model and kind", ["provider", "model", "kind"])
@@ -139,7 +140,7 @@ class ModelGateway:
         hearer = question.hearer
         asked = question.request if hearer is None else await hearer.begin(question.request)
         try:
-            with _SECONDS.labels(provider.name).time():
+            with span(f"model {provider.name}"), _SECONDS.labels(provider.name).time():
                 turn = await provider.ask(asked, hearer)
         except ModelFault:
             breaker.failed()
