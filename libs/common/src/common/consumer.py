@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka import ConsumerRecord
 from aiokafka.errors import KafkaError
 from faststream import AckPolicy
 from faststream.kafka import KafkaBroker, KafkaMessage
@@ -37,6 +37,7 @@ from common.ids import derived_id
 from common.kafka_tls import tls_context
 from common.offsets import Offsets, ends_of, read_again
 from common.producer import MAX_RECORD_BYTES, Producer
+from common.reading import PacedConsumer
 from common.settings import BusSettings
 from common.stopping import WORK_GRACE_S
 from common.telemetry import continue_trace, get_logger
@@ -86,6 +87,8 @@ class Subscription(Generic[E]):
     max_records: int = 200
     # How long the broker may gather records before it answers: what nobody waits for comes in larger batches.
     gather_ms: int = 0
+    # From how many records a second on they are let gather before each look; twice the planned peak of one a message.
+    busy_per_s: float = 56.0
 
 
 class _Again(Exception):  # noqa: N818 - a verdict on the batch, not an error
@@ -132,7 +135,7 @@ class Consumer:
             try:
                 await self._broker.connect()
                 config = self._broker.config.broker_config
-                config.builder = partial(_Waiting, **cast(partial[Any], config.builder).keywords)
+                config.builder = partial(self._reader, **cast(partial[Any], config.builder).keywords)
                 await self._broker.start()
                 break
             except (KafkaError, OSError):
@@ -201,6 +204,11 @@ class Consumer:
         )
         reader(consume)
         return reader
+
+    def _reader(self, *topics: str, group_id: str, **options: Any) -> PacedConsumer:
+        prefix = self._settings.topic_prefix
+        busy_per_s = next(s.busy_per_s for s in self._subscriptions if prefix + s.group == group_id)
+        return PacedConsumer(*topics, busy_per_s=busy_per_s, group_id=group_id, **options)
 
     def _lag_of(self, reader: Any, subscription: Subscription[Any], progress: _Progress) -> int:
         consumer = reader.consumer
@@ -308,18 +316,6 @@ class Consumer:
         await self._producer.send_raw(s.topic.dlq, record.key, record.value, headers)
         progress.buried.add(place)
         _handled.labels(s.topic.name, s.group, "dead").inc()
-
-
-class _Waiting(AIOKafkaConsumer):  # type: ignore[misc]  # aiokafka has no types
-    """Returns when there is something to return.
-
-    After a look in vain FastStream sleeps for as long as the look took, and a record that comes meanwhile lies there.
-    """
-
-    async def getmany(self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None) -> Any:
-        while not (found := await super().getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)):
-            pass
-        return found
 
 
 async def _attempt(s: Subscription[Any], batch: list[Received[Any]], tries: int) -> Exception | None:

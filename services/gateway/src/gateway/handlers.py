@@ -114,7 +114,7 @@ def subscriptions(
 ) -> tuple[Subscription[ReplyEvent], Subscription[InboundMessage], Subscription[AccountChanged]]:
     """The table of contents: topic, group, model, handler."""
     return (
-        Subscription(REPLIES, REPLIES_GROUP, ReplyEvent, replies.on_replies),
+        Subscription(REPLIES, REPLIES_GROUP, ReplyEvent, replies.on_replies, busy_per_s=168.0),
         Subscription(CHANNEL_INBOUND, INBOUND_GROUP, InboundMessage, inbound.on_inbound),
         Subscription(ACCOUNTS_CHANGED, NOTICES_GROUP, AccountChanged, notices.on_account_changed),
     )
