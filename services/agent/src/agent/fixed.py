@@ -3,9 +3,11 @@
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from agent.adapters import store
+from agent.adapters.answering import Answered, Answering
 from agent.adapters.handoff_store import HandoffDraft, insert_handoff
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.adapters.sending import enqueue_replies, outgoing_replies, send_now
@@ -55,6 +57,10 @@ class FixedFlow:
     staff: StaffHours = ALWAYS
     patience_s: float = _PATIENCE_S
 
+    @cached_property
+    def _answering(self) -> Answering:
+        return Answering(self.pool, GROUP)
+
     async def on_work(self, batch: list[Received[WorkItem]]) -> None:
         """Handle one conversation's messages, in order."""
         for received in batch:
@@ -62,7 +68,7 @@ class FixedFlow:
 
     async def _answer_now(self, received: Received[WorkItem]) -> None:
         work = received.event
-        standing = await store.load_standing(self.pool, work.message)
+        standing = await self._answering.load_standing(work.message)
         status = self._send_status(work, standing)
         if standing.by_agent and (standing.waiting or not standing.in_order):
             await asyncio.gather(status, self._queue(received))
@@ -135,7 +141,7 @@ class FixedFlow:
         work = received.event
         replies = Address.of(work.message, seen.owner_version).spoken(2, work.route, [text])
         events = outgoing_replies(replies, self.clock.now())
-        return await store.save_answered(self.pool, work, seen, text, events, group=GROUP, event_id=received.event_id)
+        return await self._answering.save_answered(Answered.of(work, received.event_id, seen, text, events))
 
     async def _commit(
         self, conn: db.Connection, received: Received[WorkItem], seen: store.Standing, why: HandOver | None, text: str

@@ -2,8 +2,10 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import cached_property
 
 from agent.adapters import store
+from agent.adapters.answering import Answering
 from agent.adapters.run_store import RunStore
 from agent.adapters.sending import enqueue_replies
 from agent.core.hours import ALWAYS, StaffHours
@@ -28,11 +30,14 @@ class Intake:
     clock: Clock
     staff: StaffHours = ALWAYS
 
+    @cached_property
+    def _answering(self) -> Answering:
+        return Answering(self.pool, self.group)
+
     async def on_work(self, batch: list[Received[WorkItem]]) -> None:
         """Queue one conversation's messages, in order; what a person owns ends at once."""
         for received in batch:
-            async with self.pool.acquire() as conn:
-                standing = await store.load_standing(conn, received.event.message)
+            standing = await self._answering.load_standing(received.event.message)
             await asyncio.gather(
                 send_status(self.producer, received.event, standing, self.clock.now(), self.staff),
                 queue_run(self.pool, self.group, received) if standing.by_agent else self._leave(received),

@@ -1,29 +1,16 @@
 """Conversations and their transcript in the ``support`` schema: what handlers and the owner API load and save."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import asyncpg
-
 from common import db
-from common.events import CustomerMessage, WorkItem
+from common.events import WorkItem
 from common.events.model import Language
-from common.outbox import Outgoing, outbox_values, queued_after
 
 Json = dict[str, Any]
 
-# What decides how a message may be answered: who owns the conversation and whether an earlier message is still open.
-_PEEK = """
-select c.owner, c.owner_version, c.status,
-       exists (select 1 from runs r where r.conversation_id = c.id and r.seq < $2 and r.status <> 'done') as waiting,
-       ($2 = 1 or exists (select 1 from runs r where r.conversation_id = c.id and r.seq = $2 - 1)) as in_order
-from conversations c where c.id = $1
-"""
 # A closed conversation opens again with the next message (SPEC §15).
-_ARRIVING = """    insert into conversations as c (id, customer_id, channel, language, locale, thread_ref)
-    values ($1, $2, $3, $4, $5, $6)
-    on conflict (id) do update set
+WRITES_AGAIN = """    on conflict (id) do update set
         customer_id = coalesce(c.customer_id, excluded.customer_id),
         channel = excluded.channel,
         language = excluded.language,
@@ -34,7 +21,9 @@ _ARRIVING = """    insert into conversations as c (id, customer_id, channel, lan
         updated_at = now()"""
 _ARRIVE = f"""
 with arrived as (
-{_ARRIVING}
+    insert into conversations as c (id, customer_id, channel, language, locale, thread_ref)
+    values ($1, $2, $3, $4, $5, $6)
+{WRITES_AGAIN}
     returning owner, owner_version, status
 ), said as (
     insert into messages (conversation_id, message_id, sender, text, at) values ($1, $7, 'customer', $8, $9)
@@ -55,29 +44,6 @@ on conflict (message_id, sender) do nothing
 _TRANSCRIPT = """
 select sender, text, at, message_id from messages where conversation_id = $1 order by id desc limit $2
 """
-# A message answered on the spot, whole: dedupe row, conversation, words, run and reply in one statement, if the
-# conversation is still the agent's under the version that was read. The dedupe row fails it where it came before.
-_ANSWER = f"""
-with arrived as (
-{_ARRIVING}
-    where c.owner = 'agent' and c.owner_version = $10
-    returning c.owner_version
-), seen as (
-    insert into inbox (consumer_group, event_id) select $11, $12 from arrived
-), said as (
-    insert into messages (conversation_id, message_id, sender, text, at)
-    select $1, $7, w.sender, w.text, w.at
-      from arrived, (values (1, 'customer', $8::text, $9::timestamptz), (2, 'agent', $13::text, now()))
-           as w(nth, sender, text, at)
-     order by w.nth
-    on conflict (message_id, sender) do nothing
-), ran as (
-    insert into runs (message_id, conversation_id, seq, route, urgency, status, work, outcome, finished_at)
-    select $7, $1, $14, $15, $16, 'done', null, 'answered', now() from arrived
-    on conflict (message_id) do nothing
-), {queued_after("arrived", 17)}
-select owner_version, (select count(*) from woken) as woken from arrived
-"""  # noqa: S608 - our own constants
 _CONVERSATION = """
 select id, customer_id, status, channel, language, locale, thread_ref, owner, owner_version, run_state, version
 from conversations where id = $1
@@ -94,7 +60,7 @@ set owner = $3, status = $4, owner_version = owner_version + 1, version = versio
 where id = $1 and owner_version = $2 returning status, owner, owner_version
 """
 # Email waits while chats are answered (SPEC §13, overload).
-_URGENCY = {"chat": 0, "voice": 0, "whatsapp": 0, "email": 1}
+URGENCY = {"chat": 0, "voice": 0, "whatsapp": 0, "email": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,51 +98,11 @@ class Conversation:
     version: int
 
 
-async def load_standing(conn: "db.Connection | db.Database", message: CustomerMessage) -> Standing:
-    """Return how the conversation stands before this message; a new one is the agent's."""
-    row = await conn.fetchrow(_PEEK, message.conversation_id, message.seq)
-    if row is None:
-        return Standing("agent", 1, "active", in_order=message.seq == 1)
-    return Standing(row["owner"], row["owner_version"], row["status"], row["waiting"], row["in_order"])
-
-
 async def save_arrival(conn: db.Connection, work: WorkItem) -> Standing:
     """Write conversation and customer message (both once) and lock the conversation; returns how it stands now."""
     row = await conn.fetchrow(_ARRIVE, *_arrival(work))
     assert row is not None
     return Standing(row["owner"], row["owner_version"], row["status"])
-
-
-async def save_answered(
-    pool: db.Database,
-    work: WorkItem,
-    seen: Standing,
-    text: str,
-    events: Sequence[Outgoing],
-    *,
-    group: str,
-    event_id: str,
-) -> bool:
-    """Store a message answered on the spot, with its reply; False, and nothing stored, if it came before or if the
-    conversation isn't as it was ``seen``.
-    """
-    m = work.message
-    try:
-        version = await pool.fetchval(
-            _ANSWER,
-            *_arrival(work),
-            seen.owner_version,
-            group,
-            event_id,
-            text,
-            m.seq,
-            work.route,
-            _URGENCY[m.channel],
-            *outbox_values(events),
-        )
-    except asyncpg.UniqueViolationError:
-        return False
-    return version is not None
 
 
 def _arrival(work: WorkItem) -> tuple[object, ...]:
@@ -196,7 +122,7 @@ async def add_queued_run(conn: db.Connection, work: WorkItem) -> None:
         m.conversation_id,
         m.seq,
         work.route,
-        _URGENCY[m.channel],
+        URGENCY[m.channel],
         "queued",
         work.model_dump(mode="json", by_alias=True),
         None,
@@ -208,7 +134,7 @@ async def add_done_run(conn: db.Connection, work: WorkItem, outcome: str) -> Non
     """Record a message that was answered on the spot."""
     m = work.message
     await conn.execute(
-        _ADD_RUN, m.message_id, m.conversation_id, m.seq, work.route, _URGENCY[m.channel], "done", None, outcome
+        _ADD_RUN, m.message_id, m.conversation_id, m.seq, work.route, URGENCY[m.channel], "done", None, outcome
     )
 
 
