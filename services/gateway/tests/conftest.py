@@ -321,7 +321,7 @@ async def run_gateway(settings: Settings, keys: Path) -> AsyncIterator[RunGatewa
         mine = settings.model_copy(update={**changes, "port": port or free_port()})
         stop = asyncio.Event()
         async with contextlib.AsyncExitStack() as closing:
-            pool = await db.open_pool(mine.database_url, "gateway")
+            pool = await db.open_pool(mine.database_url, "gateway", plan_once=True)
             closing.push_async_callback(pool.close)
             gateway = wire(mine, pool, Outside(login, directory, mail), SystemClock())
             closing.push_async_callback(gateway.close)

@@ -128,7 +128,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     login = LoginVerifier(settings.login_jwks_url, settings.login_issuer, settings.login_audience)
     directory, mail = CommerceDirectory(settings.commerce_url), StoreMail(settings.mail_url)
     async with contextlib.AsyncExitStack() as closing:
-        pool = await db.open_pool(settings.database_url, "gateway", max_size=settings.database_pool)
+        pool = await db.open_pool(settings.database_url, "gateway", max_size=settings.database_pool, plan_once=True)
         closing.push_async_callback(pool.close)
         await require_migrated(pool, "gateway")
         for client in (login, directory, mail):
