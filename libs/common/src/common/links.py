@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 import idna
@@ -30,6 +31,8 @@ def shown_link(url: str, hosts: Sequence[str] = ()) -> str | None:
     return url if netloc == parts.netloc else parts._replace(netloc=netloc).geturl()
 
 
+# A store's links name a handful of carriers' hosts, and the tables behind one cost as much as a small request.
+@lru_cache(maxsize=1_024)
 def ascii_host(host: str) -> str | None:
     """Return a host in the form that name servers are asked for, or None when it has none."""
     try:

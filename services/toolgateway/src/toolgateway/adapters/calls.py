@@ -50,6 +50,7 @@ class Caller:
             default_threshold=breaker_after, default_ttl=breaker_rest_s, exclude=[Refused]
         )
         self._limiter = AsyncLimiter(max(1.0, per_second), 1.0)
+        self._seconds: dict[tuple[str, str], Histogram] = {}
         self._again = (
             AsyncRetrying(
                 retry=retry_if_exception_type((Transient, OutcomeUnknown)),
@@ -97,10 +98,15 @@ class Caller:
             raise
         finally:
             seconds = time.perf_counter() - started
-            _SECONDS.labels(self._system, operation, outcome).observe(seconds)
+            self._timer(operation, outcome).observe(seconds)
             _log.info(
                 "outside call", system=self._system, operation=operation, outcome=outcome, ms=round(seconds * 1e3, 1)
             )
+
+    def _timer(self, operation: str, outcome: str) -> Histogram:
+        if (timer := self._seconds.get((operation, outcome))) is None:
+            timer = self._seconds[operation, outcome] = _SECONDS.labels(self._system, operation, outcome)
+        return timer
 
     async def _once(self, operation: str, method: str, path: str, request: dict[str, Any]) -> Any:
         async def send() -> Any:
