@@ -189,7 +189,7 @@ class House:
         await intake.on_work([record])
 
     async def send(self, asked: Asked) -> None:
-        """Put the message on its topic, for a consumer to find; it arrives now, however long its reader took to start."""
+        """Put the message on its topic, for a consumer to find; it arrives now, not when it was made up."""
         topic, event_id = WORK_BY_ROUTE[asked.work.route], f"ev_{asked.message_id}"
         key, now = asked.work.message.conversation_id, datetime.now(UTC)
         arriving = asked.work.message.model_copy(update={"received_at": now})
