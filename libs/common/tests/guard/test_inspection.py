@@ -100,6 +100,26 @@ def test_a_disguise_does_not_help(tripwire: Tripwire, disguised: str) -> None:
     assert inspect(f"Hello, a question about my order. {disguised}", "customer", tripwire).verdict == "flagged"
 
 
+@pytest.mark.parametrize("sentence", ["where did you put my blue lamp", "dónde está la lámpara azul de mi madre"])
+def test_whoever_encodes_a_sentence_means_a_machine_to_read_it(tripwire: Tripwire, sentence: str) -> None:
+    encoded = base64.b64encode(sentence.encode()).decode()
+    assert inspect(f"My note: {encoded}", "customer", tripwire).reasons == ("base64:sentence",)
+    assert inspect(f"My note: {sentence}", "customer", tripwire).is_clean
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0",
+        base64.b64encode(b"order-4417028:line-2").decode(),
+        "https://shop.example/t?u=" + base64.urlsafe_b64encode(b"https://shop.example/orders/4417028").decode(),
+        "4f2a9c01de77b3405566aa90",
+    ],
+)
+def test_tokens_and_links_are_no_encoded_sentences(tripwire: Tripwire, token: str) -> None:
+    assert inspect(f"The page shows {token} and stops.", "customer", tripwire).is_clean
+
+
 def test_a_reply_with_a_card_number_or_a_tool_call_does_not_pass(tripwire: Tripwire) -> None:
     assert inspect("Your card 4242 4242 4242 4242 is saved", "reply", tripwire).reasons == ("card_number",)
     assert inspect('<tool_call>{"name":"issue_refund"}</tool_call>', "reply", tripwire).verdict == "flagged"

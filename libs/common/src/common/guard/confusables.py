@@ -78,7 +78,7 @@ def unleet(text: str) -> str:
 
 def _unleet_word(word: str) -> str:
     letters = sum(c.isalpha() for c in word)
-    if not letters or word.isalpha():
+    if not letters or word.isalpha() or "://" in word:
         return word
     core = word.rstrip("!.,;:?")
     return core.translate(_LEET) + word[len(core) :]

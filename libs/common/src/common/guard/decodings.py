@@ -20,6 +20,7 @@ _DECIMAL_CODES = re.compile(
 _ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){2,}|%20")
 _SPACED = re.compile(r"(?<!\w)(?:[^\W\d][ .\-_*|/\\,]{1,3}){4,}[^\W\d](?!\w)")
+_JOINED = re.compile(r"(?<!\w)(?:[^\W\d_]+[_+*~.-]){4,60}[^\W\d_]+(?!\w)")
 _MORSE = re.compile(r"(?:[.-]{1,6}(?: +| ?[/|] ?)){8,}[.-]{1,6}")
 _ASCII85 = re.compile(r"<~([!-uz\s]{10,4000})~>")
 _MORSE_LETTERS = dict(
@@ -54,6 +55,7 @@ def decodings(text: str, folded: str) -> list[tuple[str, str]]:
     found += _ciphers(folded)
     for name, decoded in (
         ("spaced_letters", _spaced_out(text.casefold())),
+        ("joined_words", _unjoined(text)),
         ("morse", _morse_text(text)),
         ("ascii85", _ascii85_text(text)),
     ):
@@ -132,6 +134,11 @@ def _spaced_out(text: str) -> str | None:
 def _closed_up(match: re.Match[str]) -> str:
     words = re.split(r" {2,}|\s[|/]\s", match.group())
     return " ".join(re.sub(r"[\W_]", "", word) for word in words)
+
+
+def _unjoined(text: str) -> str | None:
+    """ "ignore_all_your_rules_now" → "ignore all your rules now"."""
+    return _JOINED.sub(lambda m: re.sub(r"[_+*~.-]", " ", m.group()), text) if _JOINED.search(text) else None
 
 
 def _morse_text(text: str) -> str | None:

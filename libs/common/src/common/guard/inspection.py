@@ -12,8 +12,10 @@ from common.guard.verdict import CLEAN, GuardVerdict, Where
 
 # Whoever hides words from readers has said enough; one stray tag or a word in a comment has not.
 _HIDDEN_WORDS_TOLERATED = 2
+# A sentence that somebody took the trouble to encode is meant for a machine, whatever it says; a token has no words.
+_ENCODED = frozenset({"base64", "hex", "ascii85"})
 # Readings that differ from the plain one in a few signs only, as any text with digits in words does, prove no intent.
-_INNOCENT_ORIGINS = frozenset({"", "leet", "spaced_letters", "url", "escapes"})
+_INNOCENT_ORIGINS = frozenset({"", "leet", "spaced_letters", "joined_words", "url", "escapes"})
 # Two or three words ("Thing 1", a street) are too little to weigh; what can be said that briefly, the rules name.
 _FEWEST_WORDS_OF_AN_ORDER = 4
 _SIGNS_THAT_SUFFICE = frozenset({"bidi_override", "invisible_run", "mixed_scripts"})
@@ -34,6 +36,8 @@ def inspect(text: str, where: Where, tripwire: Tripwire | None) -> GuardVerdict:
     reasons += [sign for sign in revealed.signs if sign.startswith("hidden") and _says_something(revealed.hidden)]
     for reading in readings(text):
         prefix = f"{reading.origin}:" if reading.origin else ""
+        if reading.origin in _ENCODED and len(reading.folded.split()) >= _FEWEST_WORDS_OF_AN_ORDER:
+            reasons.append(prefix + "sentence")
         reasons += [prefix + name for name in rules.matching(reading.folded, where)]
         if (
             tripwire is not None

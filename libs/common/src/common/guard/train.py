@@ -24,7 +24,7 @@ from sklearn.model_selection import GroupKFold
 
 from common.guard.features import BUCKETS, char_grams, word_grams
 from common.guard.inspection import readings
-from common.guard.tripwire import _WORD, ARTEFACT, Tripwire, load, save
+from common.guard.tripwire import _WORD, ARTEFACT, Tripwire, load, save, weighed
 from common.guard.windows import windows
 
 _REPOSITORY = Path(__file__).resolve().parents[5]
@@ -173,7 +173,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ARTEFACT)
     out: Path = parser.parse_args().out
     examples = [
-        replace(e, text=readings(e.text)[0].folded) for e in (*authored(), *customers(), *articles(), *wheels())
+        replace(e, text=weighed(readings(e.text)[0].folded))
+        for e in (*authored(), *customers(), *articles(), *wheels())
     ]
     scores = out_of_fold_scores(examples)
     threshold = threshold_for(scores, examples)

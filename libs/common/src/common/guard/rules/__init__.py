@@ -1,10 +1,12 @@
-"""The guard's written rules: a file a language, one for what has none, one for tricks, one for our own replies."""
+"""The guard's written rules: a file a language, one for other languages, for none, for tricks, for our own replies."""
 
-from common.guard.rules import de, en, es, fr, markup, replies, tricks
+from common.guard.rules import de, en, es, foreign, fr, markup, replies, tricks
 from common.guard.rules.rule import Rule
 from common.guard.verdict import Where
 
-ALL: tuple[Rule, ...] = markup.RULES + en.RULES + es.RULES + fr.RULES + de.RULES + tricks.RULES + replies.RULES
+ALL: tuple[Rule, ...] = (
+    markup.RULES + en.RULES + es.RULES + fr.RULES + de.RULES + foreign.RULES + tricks.RULES + replies.RULES
+)
 
 
 def matching(folded: str, where: Where) -> tuple[str, ...]:

@@ -5,7 +5,7 @@
 from common.guard.rules.rule import Rule, rule
 
 _DROP = r"(?:ignor(?:e|es|ez|er|ons)|oubli(?:e|es|ez|er)|ne (?:tiens|tenez) (?:pas|plus|aucun) (?:compte)?|contourn(?:e|ez|er)|outrepass(?:e|ez|er)|desactiv(?:e|ez|er)|annul(?:e|ez|er)|abandonn(?:e|ez|er)|passe outre|fais abstraction|faites abstraction|fai(?:s|tes) fi|ne (?:suis|suivez|respecte|respectez|applique|appliquez) (?:pas|plus)|neglige[zr]?)"
-_RULES = r"(?:instructions?|consignes?|directives?|regles?|prompt|politiques?|restrictions?|limites|limitations|filtres|filtre (?:de )?(?:securite|contenu)|programmation|protocoles?|garde-?fous?|ethiques?|ordres (?:precedents|recus)|(?:tout )?ce qu(?:i precede|e (?:tu|vous|j)|'on t|.on (?:t|vous))|tout ce qui)"
+_RULES = r"(?:instructions?|consignes?|directives?|regles?\b|prompt|politiques?|restrictions?|limites|limitations|filtres|filtre (?:de )?(?:securite|contenu)|programmation|protocoles?|garde-?fous?|ethiques?|ordres (?:precedents|recus)|(?:tout )?ce qu(?:i precede|e (?:tu|vous|j)|'on t|.on (?:t|vous))|tout ce qui)"
 _HARMLESS = (
     r"(?!~\b(?:mes|mon|ma|nos|notre|livraison|lavage|montage) (?:\w+ )?(?:instruction|message|consigne|commande|note))"
 )

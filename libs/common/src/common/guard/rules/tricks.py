@@ -45,6 +45,14 @@ RULES: tuple[Rule, ...] = (
         r"|\b(?:(?:take|read|use) (?:every (?:second|other|third) (?:word|letter))|only (?:the )?capital letters|first (?:word|letter) of (?:each|every)|(?:nimm|lies) jedes zweite wort|nur die grossbuchstaben|(?:von|in) jeder zeile das erste|una palabra de cada|solo las mayusculas|primera (?:palabra|letra) de cada|(?:prends|lis) un mot sur deux|(?:seulement|uniquement) les majuscules|premier(?:e)? (?:mot|lettre) de chaque)\b",
         "deco deci decr unscramble translate reverse entschl deko base64 rot hex morse pig leet caesar bin every capital first jede gross palabra mayuscula primera mot majuscule premier descifra dechiffre base",
     ),
+    # Nobody asks a shop to undo a cipher; four words on end in "ay" are pig latin.
+    rule(
+        "cipher",
+        r"\b(?:deco\w+|deci\w+|decrypt\w*|unscramble|undo|solve|crack|reverse|entschl\w+|dekod\w+|knack\w*|lose|ruckgangig|descod\w+|descifr\w+|deshaz|resuelve|dechiffr\w+|defais|resous)\b~\b(?:caesar|cesar|casar|cipher\w*|rot-?13|base-?64|pig latin|morse|cifrado|chiffrement|verschlusselung|vigenere|anagram\w*|anagrama|anagramme)\b"
+        r"|\b(?:caesar|cesar|casar|cipher|rot-?13|base-?64|cifrado|chiffre|verschlusselung|vigenere)\b~\b(?:deco\w+|deci\w+|decrypt\w*|entschl\w+|dekod\w+|ruckgangig|descod\w+|descifr\w+|dechiffr\w+)\b"
+        r"|(?:\b(?!\w{3,6}sday|monday|friday|sunday|saturday|today)[a-z]{2,12}ay\b[ ,.?!]{1,3}){3}[a-z]{2,12}ay\b",
+        "caesar cesar casar cipher rot base pig morse cifrado chiffre verschl vigenere anagram ay",
+    ),
     rule(
         "worked_examples",
         r"\b(?:q|p|f|question|frage|pregunta) ?: ?[^\n]{1,120}?\b(?:a|r|answer|antwort|respuesta|reponse) ?: ?[^\n]{1,120}?\s(?:q|p|f|question|frage|pregunta) ?: "
