@@ -21,12 +21,17 @@ _ALLOWED: dict[Manner, frozenset[str]] = {
     "future": frozenset({"pending", "succeeded"}),
     "unknowable": frozenset(),
     "negated": frozenset(),
+    "absent": frozenset(),
 }
 _STATES: dict[Manner, State] = {
     "done": "done", "approved": "done", "declined": "done", "failed": "done", "unknowable": "done",
     "pending": "pending",
     "started": "pending", "waiting": "pending", "agreed": "conditional", "future": "future", "negated": "negated",
+    "absent": "negated",
 }  # fmt: skip
+_LIST = re.compile(
+    r"ordx\d+(?: ?(?:and|y|e|et|und|sowie|plus|as well as|ainsi que|así como|[,&/+])? ?(?:[^\W\d]+ )?ordx\d+)+"
+)
 _STATUS_FITS = {
     "shipped": frozenset({"shipped", "delivered", "lost"}),
     "moving": frozenset({"shipped"}),
@@ -111,7 +116,7 @@ def _verdict(reading: Reading, said: Values, facts: Facts, sentence: str, lexico
 
 
 def _handoff(reading: Reading, facts: Facts, lexicon: Lexicon) -> tuple[bool, str]:
-    denied = reading.manner == "negated"
+    denied = reading.manner in ("negated", "absent")
     if (
         not denied
         and lexicon.has("waiting", reading.clause)
@@ -132,6 +137,9 @@ def _status(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> t
         return any(o.status in ahead for o in orders), "still ahead"
     if reading.negated:
         return bool(orders) and any(o.status not in fits for o in orders), "status of the order"
+    listed = {_bare(o) for o in _listed(reading.clause, said)}
+    if any(o.status not in fits for o in orders if _bare(o.order_id) in listed):
+        return False, "status of an order"
     return any(o.status in fits for o in orders), "status of the order"
 
 
@@ -139,7 +147,7 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
     lines = named_beside(reading.clause, sentence, facts, lexicon) if "refund" in reading.kinds else ()
     rows = [r for r in facts.actions if _is_of_kind(r, reading.kinds) and _fits(r, said, reading, lexicon)]
     rows = [r for r in rows if not lines or is_of(r, lines)]
-    if reading.manner == "negated":
+    if reading.manner in ("negated", "absent"):
         return _denial(reading, rows, said, facts)
     allowed = _ALLOWED[reading.manner]
     standing = [r for r in rows if r.status in allowed or (reading.manner == "approved" and r.approved_by)]
@@ -147,6 +155,9 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
         return _cancelled_in_orders(said, facts), "no succeeded cancellation"
     if not standing:
         return _unsupported(reading, rows, lexicon)
+    missing = next((o for o in _listed(reading.clause, said) if not any(_is_of_order(r, o) for r in standing)), None)
+    if missing:
+        return False, f"no such row of order {missing}"
     moved = all(any(is_of(r, [line]) for r in standing) for line in lines)
     unproven = _unproven(reading, said, standing, sentence, lexicon) if moved else "a line is named that no row moved"
     return not unproven, unproven or "row " + ", ".join(r.key or r.kind for r in standing)
@@ -177,7 +188,19 @@ def _denial(reading: Reading, rows: list[Action], said: Values, facts: Facts) ->
     done = [r for r in rows if r.status == "succeeded" and (not said.amounts or _amounts_fit(said.amounts, [r]))]
     if done or (reading.kinds == ("cancel",) and _cancelled_in_orders(said, facts)):
         return False, "it did happen"
+    if reading.manner == "absent" and any(r.status in ("pending", "awaiting_approval") for r in rows):
+        return False, "it was begun"
     return True, "nothing succeeded"
+
+
+def _listed(clause: str, said: Values) -> tuple[str, ...]:
+    """Orders named in one breath ("both 4417028 and 4417029"): what is said of one is said of each."""
+    listed = {int(n) for found in _LIST.finditer(clause) for n in re.findall(r"ordx(\d+)", found.group())}
+    return tuple(said.orders[at] for at, n in enumerate(placeholders(clause, "ordx")) if n in listed)
+
+
+def _is_of_order(row: Action, order: str) -> bool:
+    return row.order_id is None or _bare(row.order_id) == _bare(order)
 
 
 def _cancelled_in_orders(said: Values, facts: Facts) -> bool:
@@ -197,7 +220,8 @@ def _fits(row: Action, said: Values, reading: Reading, lexicon: Lexicon) -> bool
         return False
     if said.lines and row.line_id and row.line_id.lower() not in {i.lower() for i in said.lines}:
         return False
-    if said.references and row.reference not in said.references and row.key not in said.references:
+    named = {r.lower() for r in said.references}
+    if named and (row.reference or "").lower() not in named and row.key.lower() not in named:
         return False
     return _field_fits(row, reading, lexicon)
 

@@ -16,6 +16,7 @@ Manner = Literal[
     "unknowable",
     "future",
     "negated",
+    "absent",
 ]
 
 

@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from agent.core.claims.spelled import in_digits
+
 _NUMBER = r"\d{1,3}(?:[.,'’\u00a0\u202f ]\d{3})+(?:[.,]\d{1,3})?(?!\d)|\d+(?:[.,]\d{1,3})?(?!\d)"
 _SYMBOLS = {
     "US$": "USD", "$": "$", "€": "EUR", "£": "GBP", "¥": "JPY", "EURO": "EUR", "EUROS": "EUR", "DOLLAR": "$",
@@ -11,13 +13,18 @@ _SYMBOLS = {
     "LIVRES": "GBP", "YEN": "JPY", "YENES": "JPY", "BUCKS": "$", "DINAR": "KWD", "DINARS": "KWD", "FRANKEN": "CHF",
     "FRANCS": "CHF", "FRANCOS": "CHF", "CHF": "CHF", "PESO": "$", "PESOS": "$", "QUID": "GBP", "C$": "CAD", "A$": "AUD",
     "$ US": "USD", "$ CA": "CAD", "$ CAN": "CAD", "$US": "USD", "$CA": "CAD", "MX$": "MXN", "CA$": "CAD", "SFR.": "CHF",
-    "FR.": "CHF",
+    "FR.": "CHF", "₹": "INR", "RS": "INR", "RS.": "INR", "RUPEE": "INR", "RUPEES": "INR", "RUPIAS": "INR", "R$": "BRL",
+    "S/": "PEN", "S/.": "PEN", "SOLES": "PEN", "NZ$": "NZD", "S$": "SGD", "HK$": "HKD", "AR$": "ARS", "COL$": "COP",
+    "RUPIEN": "INR",
 }  # fmt: skip
-_CODES = "USD|EUR|GBP|JPY|KWD|CHF|CAD|AUD|NZD|MXN|SEK|NOK|DKK|PLN"
-_MARK = r"US\$|CA\$|MX\$|[CA]\$|\$\s?(?:US|CAN?)\b|\$|€|£|¥|(?:S?Fr\.)(?=\s?\d)|(?:" + _CODES + r")\b"
+_CODES = "USD|EUR|GBP|JPY|KWD|CHF|CAD|AUD|NZD|MXN|SEK|NOK|DKK|PLN|INR|ARS|CLP|COP|PEN|UYU|BRL|ZAR|SGD|HKD"
+_MARK = (
+    r"US\$|CA\$|MX\$|NZ\$|HK\$|AR\$|COL\$|[CASR]\$|₹|S/\.?(?=\s?\d)|\bRs\.?(?=\s?\d)|\$\s?(?:US|CAN?)\b|\$|€|£|¥|"
+    r"(?:S?Fr\.)(?=\s?\d)|(?:" + _CODES + r")\b"
+)
 _NAMED = (
     r"(?:euros?|dollars?|dólar(?:es)?|pounds?|pfund|libras|livres|yen(?:es)?|bucks|quid|dinars?|franken|francs|francos|"
-    r"pesos?)\b"
+    r"pesos?|rupees?|rupias|rupien|soles)\b"
 )
 _AMOUNT = re.compile(
     rf"(?:(?P<before>{_MARK})\s?(?P<a>{_NUMBER})|(?P<b>{_NUMBER})\s?(?P<after>{_MARK}|{_NAMED})"
@@ -97,7 +104,7 @@ def find_values(text: str) -> Values:
         lines.append(match.group())
         return f"linx{len(lines) - 1}"
 
-    masked = _REFERENCE.sub(keep_reference, text)
+    masked = _REFERENCE.sub(keep_reference, in_digits(text))
     masked = _REFERENCE_WORD.sub(keep_code, masked)
     masked = _AMOUNT.sub(keep_amount, masked)
     masked = _LINE.sub(keep_line, masked)
@@ -135,5 +142,5 @@ def currency_fits(said: str | None, row: str | None) -> bool:
     if said is None or row is None:
         return said is None
     if said == "$":
-        return row in {"USD", "CAD", "AUD", "NZD", "MXN", "SGD", "HKD", "ARS", "CLP", "COP"}
+        return row in {"USD", "CAD", "AUD", "NZD", "MXN", "SGD", "HKD", "ARS", "CLP", "COP", "UYU"}
     return said == row
