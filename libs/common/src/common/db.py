@@ -86,8 +86,13 @@ def _plain(value: object) -> object:
 
 async def in_transaction(pool: Database, work: Callable[[Connection], Awaitable[_T]], *, tries: int = 5) -> _T:
     """Run ``work`` in one transaction, again from the start after a serialisation conflict or a deadlock."""
+    return await past_conflicts(lambda: _once(pool, work), tries=tries)
+
+
+async def past_conflicts(act: Callable[[], Awaitable[_T]], *, tries: int = 5) -> _T:
+    """Run ``act``, one statement or one transaction, again after a serialisation conflict or a deadlock."""
     try:
-        return await _once(pool, work)
+        return await act()
     except _CONFLICTS:
         # Rare: only then is the retrying worth setting up.
         pass
@@ -98,7 +103,7 @@ async def in_transaction(pool: Database, work: Callable[[Connection], Awaitable[
         reraise=True,
     ):
         with attempt:
-            return await _once(pool, work)
+            return await act()
     raise AssertionError("the last attempt returns or raises")
 
 

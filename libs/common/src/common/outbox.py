@@ -117,18 +117,20 @@ def outbox_values(outgoing: Sequence[Outgoing]) -> tuple[list[Any], ...]:
     )
 
 
-def queued_after(source: str, first: int) -> str:
+def queued_after(source: str, first: int, *, skip_known: bool = False) -> str:
     """Return a CTE ``queued`` for a statement that writes a fact and its events in one round trip.
 
     The events are written, and the relay woken, only where the CTE ``source`` returned its one row; their parameters
-    begin at ``$first``. An event id that is there already fails the whole statement.
+    begin at ``$first``. An event id that is there already fails the whole statement, or is left with ``skip_known``.
     """
     p = [f"${first + n}" for n in range(5)]
+    known = "on conflict (event_id) do nothing" if skip_known else ""
     return f"""queued as (
   insert into outbox (event_id, topic, key, payload, headers)
   select o.event_id, o.topic, o.key, o.payload, o.headers
     from {source}, unnest({p[0]}::text[], {p[1]}::text[], {p[2]}::text[], {p[3]}::bytea[], {p[4]}::jsonb[])
          as o(event_id, topic, key, payload, headers)
+  {known}
   returning 1
 ), woken as (
   select pg_notify('outbox_' || current_schema(), '') from queued limit 1

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.adapters.run_store import Ending, LostClaim, TakenOver
-from agent.adapters.store import save_owner
+from agent.adapters.run_store import ClaimedRun, Ending, LostClaim, TakenOver
+from agent.adapters.store import save_owner, save_state
+from agent.core.replies import Address
+from agent.core.state import ConversationState
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
 
@@ -80,6 +82,88 @@ async def test_what_was_to_be_said_is_dropped_when_a_person_took_over(make_bench
         await bench.parts.runs.finish(run, Ending("answered", [], "too late"), NOW)
     assert await bench.pool.fetchval("select count(*) from messages where sender = 'agent'") == 0
     assert await bench.pool.fetchval("select status from runs") == "running"
+
+
+def spoken(run: ClaimedRun) -> Any:
+    return Address.of(run.work.message, run.owner_version).spoken(2, "agent", ["It is done."])
+
+
+async def remembered(bench: Any) -> ConversationState:
+    return ConversationState.model_validate(await bench.pool.fetchval("select run_state from conversations"))
+
+
+@pytest.mark.parametrize("speaking", [True, False])
+async def test_a_late_save_leaves_alone_what_a_person_did_with_the_conversation(
+    make_bench: Any, make_work: Any, *, speaking: bool
+) -> None:
+    bench = make_bench()
+    await bench.arrive(make_work())
+    run = await bench.claim()
+    run.state.memory.turns = 7
+    await bench.parts.runs.checkpoint(run)
+    assert (await remembered(bench)).memory.turns == 7
+    # Dana takes it, answers and gives it back, which counts its turns anew; the worker knows nothing of it.
+    async with bench.pool.acquire() as conn:
+        await save_owner(conn, "conv_1", 1, "dana", "with_person")
+        await save_owner(conn, "conv_1", 2, "agent", "active")
+        await save_state(conn, "conv_1", ConversationState().model_dump(mode="json"))
+    with pytest.raises(TakenOver):
+        await bench.parts.runs.checkpoint(run, spoken(run) if speaking else (), NOW)
+    with pytest.raises(TakenOver):
+        await bench.parts.runs.finish(run, Ending("answered", spoken(run), "too late", state=run.state), NOW)
+    assert (await remembered(bench)).memory.turns == 0
+    assert await bench.pool.fetchval("select count(*) from outbox") == 0
+    assert await bench.pool.fetchval("select status from runs") == "running"
+
+
+async def test_what_was_done_before_a_person_came_stays_known(make_bench: Any, make_work: Any) -> None:
+    bench = make_bench()
+    await bench.arrive(make_work())
+    run = await bench.claim()
+    old, new = {"key": "refund:1", "status": "succeeded"}, {"key": "refund:2", "status": "pending"}
+    run.state.memory.actions = {"refund:1": old}
+    await bench.parts.runs.checkpoint(run)
+    run.state.memory.actions["refund:2"] = new
+    run.state.memory.turns = 9
+    run.state.run_for("msg_1").moved_keys = ["refund:2"]
+    async with bench.pool.acquire() as conn:
+        await save_owner(conn, "conv_1", 1, "dana", "with_person")
+    await bench.parts.runs.finish_silently(run, lambda _version: [], NOW)
+    after = (await remembered(bench)).memory
+    assert after.actions == {"refund:1": old, "refund:2": new}
+    assert after.turns == 0, "only the deeds are kept, for all else the person's word counts"
+
+
+@pytest.mark.parametrize("taken_over", [True, False])
+async def test_an_ending_waits_for_whoever_holds_the_rows_and_looks_again(
+    make_bench: Any, make_work: Any, *, taken_over: bool
+) -> None:
+    bench = make_bench()
+    await bench.arrive(make_work())
+    run = await bench.claim()
+    ending = Ending("answered", spoken(run), "It is done.", state=run.state)
+    async with bench.pool.acquire() as conn, conn.transaction():
+        await conn.execute("update runs set claim_expires_at = claim_expires_at + interval '1 minute'")
+        await conn.execute("update conversations set updated_at = now()")
+        if taken_over:
+            await save_owner(conn, "conv_1", 1, "dana", "with_person")
+        finishing = asyncio.create_task(bench.parts.runs.finish(run, ending, NOW))
+        waiting = (
+            "select count(*) from pg_stat_activity "
+            "where datname = current_database() and wait_event_type = 'Lock' and query like '%held%'"
+        )
+        async with asyncio.timeout(10):
+            while not await bench.pool.fetchval(waiting):  # noqa: ASYNC110 - another session's wait has no event
+                await asyncio.sleep(0.01)
+    if taken_over:
+        with pytest.raises(TakenOver):
+            await finishing
+    else:
+        await finishing
+    told = [row["text"] for row in await bench.pool.fetch("select text from messages where sender = 'agent'")]
+    assert told == ([] if taken_over else ["It is done."])
+    assert await bench.pool.fetchval("select status from runs") == ("running" if taken_over else "done")
+    assert await bench.pool.fetchval("select count(*) from outbox") == (0 if taken_over else len(spoken(run)))
 
 
 async def test_a_claim_that_was_handed_back_is_free_at_once(make_bench: Any, make_work: Any) -> None:

@@ -281,7 +281,7 @@ async def test_a_person_who_steps_in_in_mid_stream_cuts_the_reply_short(
         with pytest.raises(TakenOver):
             await play_agent_run(scene.bench.parts, run)
         gone.set()
-        raise TakenOver(2)
+        raise TakenOver
 
     scene.writing.turns = [[f"{SORRY} ", "Wh", stepped_in, f"{WHICH[2:]} ", "T", settled, "hanks. ", "x"]]
     await scene.bench.arrive(make_work())

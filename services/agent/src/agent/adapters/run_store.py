@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import asyncpg
+
 from agent.adapters.handoff_store import HandoffDraft, insert_handoff
-from agent.adapters.sending import enqueue_replies
-from agent.adapters.store import save_words
+from agent.adapters.sending import enqueue_replies, outgoing_replies
+from agent.adapters.store import save_state, save_words
+from agent.core.endings import keep_deeds
 from agent.core.state import ConversationState
 from common import db
 from common.crash import crash_point
 from common.errors import Refused
 from common.events import ReplyEvent, WorkItem
+from common.outbox import outbox_values, queued_after
 
 Json = dict[str, Any]
 
@@ -58,44 +62,52 @@ update runs set status = 'queued', claimed_by = null, claim_expires_at = null, v
 where status = 'running' and claim_expires_at < clock_timestamp()
 returning message_id, pg_notify('support_runs', route)
 """
-# The run's row is locked first and the conversation second, here and everywhere.
-_CHECKPOINT = """
+# The run's row is locked first and the conversation second, here and everywhere. Nothing at all is written for a
+# conversation that a person has taken: what it remembers may be theirs by now (they gave it back, or closed it).
+_SAVE = """
 with held as (
     select conversation_id from runs where message_id = $1 and version = $2 and status = 'running' for update
-)
-update conversations c set run_state = $3, version = c.version + 1, updated_at = now()
-from held where c.id = held.conversation_id
-returning c.owner, c.owner_version
-"""
+), saved as (
+    update conversations c set run_state = $3::text::jsonb, version = c.version + 1, updated_at = now()
+    from held where c.id = held.conversation_id and c.owner = 'agent' and c.owner_version = $4
+    returning c.id
+)"""
+_CHECKPOINT = f"{_SAVE} select (select count(*) from saved) as ours from held"  # noqa: S608 - our own constant
+_CHECKPOINT_AND_SAY = f"""{_SAVE}, {queued_after("saved", 5, skip_known=True)}
+select (select count(*) from saved) as ours, (select count(*) from woken) from held
+"""  # noqa: S608 - our own constants
 _FINISH_RUN = """
 update runs set status = 'done', claimed_by = null, claim_expires_at = null, work = null, outcome = $3,
        prompt_version = $4, finished_at = clock_timestamp()
 where message_id = $1 and version = $2 and status = 'running' returning conversation_id
 """
-# Run, conversation, transcript and the wake-up of the next message in one round trip; no row back means that the run is
-# somebody else's, no owner that the conversation is.
-_FINISH = """
-with ended as (
-    update runs set status = 'done', claimed_by = null, claim_expires_at = null, work = null, outcome = $3,
-           prompt_version = $4, finished_at = clock_timestamp()
-    where message_id = $1 and version = $2 and status = 'running' returning conversation_id
+# Run, conversation, transcript, events and the wake-up of the next message in one round trip. No row back means that
+# the run is somebody else's, a row without ours that the conversation is; then nothing has changed.
+_FINISH = f"""
+with held as (
+    select conversation_id from runs where message_id = $1 and version = $2 and status = 'running' for update
 ), spoken as (
     update conversations c
-    set run_state = coalesce($6, c.run_state),
+    set run_state = coalesce($6::text::jsonb, c.run_state),
         status = case when c.status in ('active', 'waiting_approval')
                       then case when $7 then 'waiting_approval' else 'active' end else c.status end,
         version = c.version + 1, updated_at = now()
-    from ended where c.id = ended.conversation_id and c.owner_version = $5
-    returning c.id, c.owner
+    from held where c.id = held.conversation_id and c.owner_version = $5
+    returning c.id
+), ended as (
+    update runs r set status = 'done', claimed_by = null, claim_expires_at = null, work = null, outcome = $3,
+           prompt_version = $4, finished_at = clock_timestamp()
+    from spoken where r.message_id = $1
+    returning r.conversation_id
 ), said as (
     insert into messages (conversation_id, message_id, sender, text)
     select id, $1, 'agent', $8 from spoken where $8 <> '' on conflict (message_id, sender) do nothing
-), woken as (
+), {queued_after("spoken", 9, skip_known=True)}, next as (
     select pg_notify('support_runs', r.route) from runs r, ended
     where r.conversation_id = ended.conversation_id and r.status <> 'done' and r.message_id <> $1 order by r.seq limit 1
 )
-select (select owner from spoken) as owner, (select count(*) from woken) from ended
-"""
+select (select count(*) from ended) as ours, (select count(*) from woken), (select count(*) from next) from held
+"""  # noqa: S608 - our own constants
 _WAKE_NEXT = """
 select pg_notify('support_runs', route) from runs where conversation_id = $1 and status <> 'done' order by seq limit 1
 """
@@ -108,9 +120,8 @@ class LostClaim(Refused):
 class TakenOver(Refused):
     """A person took the conversation while we worked: what was to be said is dropped (R14)."""
 
-    def __init__(self, owner_version: int) -> None:
+    def __init__(self) -> None:
         super().__init__("a person owns the conversation")
-        self.owner_version = owner_version
 
 
 @dataclass(slots=True)
@@ -183,46 +194,38 @@ class RunStore:
     async def checkpoint(self, run: ClaimedRun, events: Sequence[ReplyEvent] = (), now: datetime | None = None) -> None:
         """Save the state and send ``events`` with it. Raises LostClaim, or TakenOver when a person owns it now."""
         await crash_point("run.before_checkpoint")
-        if not events:
-            self._owner_of(run, await self._pool.fetchrow(_CHECKPOINT, *self._saved(run)))
-        else:
+        saved = run.message_id, run.version, run.state.model_dump_json(), run.owner_version
+        if events:
             assert now is not None
-            async with self._pool.acquire() as conn, conn.transaction():
-                self._owner_of(run, await conn.fetchrow(_CHECKPOINT, *self._saved(run)))
-                await enqueue_replies(conn, events, now)
+            said = outbox_values(outgoing_replies(events, now))
+            row = await db.past_conflicts(lambda: self._pool.fetchrow(_CHECKPOINT_AND_SAY, *saved, *said))
+        else:
+            row = await self._pool.fetchrow(_CHECKPOINT, *saved)
+        _require_ours(row)
         await crash_point("run.after_checkpoint")
 
     async def finish(self, run: ClaimedRun, ending: Ending, now: datetime) -> None:
-        """End the run and say what it says, in one transaction. Raises LostClaim or TakenOver; then nothing is said."""
+        """End the run and say what it says, in one statement. Raises LostClaim or TakenOver; then nothing is said."""
         await crash_point("run.before_finish")
-
-        state = ending.state.model_dump(mode="json") if ending.state is not None else None
-
-        async def work(conn: db.Connection) -> None:
-            row = await conn.fetchrow(
-                _FINISH,
-                run.message_id,
-                run.version,
-                ending.outcome,
-                ending.prompt_version,
-                run.owner_version,
-                state,
-                ending.waiting_approval,
-                ending.said,
-            )
-            if row is None:
-                raise LostClaim("the run is somebody else's")
-            if row["owner"] != run.owner:
-                raise TakenOver(run.owner_version)
-            await enqueue_replies(conn, ending.events, now)
-
-        await db.in_transaction(self._pool, work)
+        values = (
+            run.message_id,
+            run.version,
+            ending.outcome,
+            ending.prompt_version,
+            run.owner_version,
+            ending.state.model_dump_json() if ending.state is not None else None,
+            ending.waiting_approval,
+            ending.said,
+            *outbox_values(outgoing_replies(ending.events, now)),
+        )
+        _require_ours(await db.past_conflicts(lambda: self._pool.fetchrow(_FINISH, *values)))
         await crash_point("run.after_finish")
 
     async def finish_silently(self, run: ClaimedRun, make_events: Any, now: datetime) -> None:
         """End a run whose conversation a person owns: ``make_events(owner_version)`` gives an ending without new words.
 
-        What had been said before the person came stays said, and stands in the transcript.
+        What had been said before the person came stays said, and stands in the transcript; what had been done stays
+        known, for the day the conversation comes back.
         """
         said = " ".join(run.state.run_for(run.message_id).said)
 
@@ -230,12 +233,16 @@ class RunStore:
             ended = await conn.fetchval(_FINISH_RUN, run.message_id, run.version, "with_person", None)
             if ended is None:
                 raise LostClaim("the run is somebody else's")
-            version = await conn.fetchval(
-                "select owner_version from conversations where id = $1 for update", run.conversation_id
+            row = await conn.fetchrow(
+                "select owner_version, run_state from conversations where id = $1 for update", run.conversation_id
             )
+            assert row is not None, "a run has its conversation"
+            saved = ConversationState.model_validate(row["run_state"])
+            if keep_deeds(saved.memory, run.state, run.message_id):
+                await save_state(conn, run.conversation_id, saved.model_dump(mode="json"))
             if said:
                 await save_words(conn, run.conversation_id, run.message_id, "agent", said)
-            await enqueue_replies(conn, make_events(version), now)
+            await enqueue_replies(conn, make_events(row["owner_version"]), now)
             await conn.execute(_WAKE_NEXT, run.conversation_id)
 
         await db.in_transaction(self._pool, work)
@@ -250,7 +257,7 @@ class RunStore:
         async def work(conn: db.Connection) -> int:
             opened = await insert_handoff(conn, draft, run.owner_version, now)
             if opened is None:
-                raise TakenOver(run.owner_version)
+                raise TakenOver
             ending: Ending = make_ending(opened.owner_version)
             await self._end_run(conn, run, ending)
             if ending.state is not None:
@@ -273,13 +280,9 @@ class RunStore:
         if ended is None:
             raise LostClaim("the run is somebody else's")
 
-    @staticmethod
-    def _saved(run: ClaimedRun) -> tuple[str, int, Json]:
-        return run.message_id, run.version, run.state.model_dump(mode="json")
 
-    @staticmethod
-    def _owner_of(run: ClaimedRun, row: Any) -> None:
-        if row is None:
-            raise LostClaim("the run is somebody else's")
-        if row["owner"] != "agent" or row["owner_version"] != run.owner_version:
-            raise TakenOver(row["owner_version"])
+def _require_ours(row: "asyncpg.Record | None") -> None:
+    if row is None:
+        raise LostClaim("the run is somebody else's")
+    if not row["ours"]:
+        raise TakenOver

@@ -1,6 +1,6 @@
 """What a conversation carries over when a message has been answered."""
 
-from agent.core.state import Memory, RunProgress
+from agent.core.state import ConversationState, Memory, RunProgress
 from common.events import WorkItem
 
 # Wishes that need a deed: a turn about one of them that got nothing done is a turn without progress.
@@ -33,6 +33,14 @@ def begin_anew(memory: Memory) -> None:
     """
     memory.failed_calls = memory.idle_turns = memory.attempts = memory.turns = 0
     memory.agent_seconds = 0.0
+
+
+def keep_deeds(saved: Memory, cut_short: ConversationState, message_id: str) -> bool:
+    """Add what a run did before a person cut it short to what the conversation remembers; False if it did nothing."""
+    moved = cut_short.run_for(message_id).moved_keys
+    rows = {key: cut_short.memory.actions[key] for key in moved if key in cut_short.memory.actions}
+    saved.actions.update(rows)
+    return bool(rows)
 
 
 def waits_for_approval(memory: Memory) -> bool:
