@@ -129,7 +129,8 @@ async def _build_house(
     producer = Producer(bus.kafka_bootstrap, bus.topic_prefix, bus.kafka_tls_dir)
     await producer.start()
     stack.push_async_callback(producer.stop)
-    redis = Redis.from_url(bus.redis_url, socket_timeout=0.25, socket_connect_timeout=0.25)
+    # Who asks it bounds the wait; the client's own bound would start a task for every command it sends.
+    redis = Redis.from_url(bus.redis_url, socket_timeout=None, socket_connect_timeout=0.25)
     stack.push_async_callback(redis.aclose)
     signer = Signer.from_file("agent", bus.keys_dir / "agent.pem")
     verifier = Verifier.from_file(bus.keys_dir / "trusted.jwks.json")

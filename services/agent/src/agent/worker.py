@@ -21,6 +21,8 @@ _RUNS = Counter("agent_runs_total", "Runs by how they ended here", ["outcome"])
 _HELD = Gauge("agent_runs_held", "Runs this worker holds")
 # A lost notification costs at most this; the jitter keeps replicas from asking in step.
 _POLL_S = 0.5
+# Claimed with one statement.
+_HELPING = 50
 # A run that failed this often in different ways is not going to work: a person gets it (never an error).
 MAX_ATTEMPTS = 5
 _DATABASE_TROUBLE: tuple[type[BaseException], ...] = (*db.UNAVAILABLE, asyncpg.PostgresError)
@@ -55,7 +57,8 @@ class Worker:
             while True:
                 await self._claim_some()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), _POLL_S * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+                    async with asyncio.timeout(_POLL_S * random.uniform(0.8, 1.2)):  # noqa: S311 - jitter
+                        await self._wake.wait()
                 self._wake.clear()
         finally:
             for helper in helpers:
@@ -72,17 +75,17 @@ class Worker:
         if room <= 0:
             return
         try:
-            claimed = await self.runs.claim(self.routes, self.name, self.claim_ttl_s, min(room, 50))
+            claimed = await self.runs.claim(self.routes, self.name, self.claim_ttl_s, min(room, _HELPING))
         except _DATABASE_TROUBLE as error:
             _log.warning("cannot claim", error=type(error).__name__)
             return
         for run in claimed:
             self._held[run.message_id] = (run, asyncio.create_task(self._play(run)))
         _HELD.set(len(self._held))
-        if claimed:
+        if len(claimed) == _HELPING:
             # There may be more than one helping's worth waiting.
             self._wake.set()
-        elif self.on_idle is not None and await self.on_idle():
+        elif not claimed and self.on_idle is not None and await self.on_idle():
             self._wake.set()
 
     async def _play(self, run: ClaimedRun) -> None:

@@ -1,5 +1,6 @@
 """Shares of the model quota by priority: live chat may use all of it, email less, evals least."""
 
+import asyncio
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -47,7 +48,8 @@ class RedisQuotas:
     async def take(self, priority: Priority) -> bool:
         minute = int(time.time() // 60)
         try:
-            taken = int(await self.redis.eval(_TAKE, 1, f"models:calls:{minute}", "120000"))
+            async with asyncio.timeout(self.timeout_s):
+                taken = int(await self.redis.eval(_TAKE, 1, f"models:calls:{minute}", "120000"))
         except (RedisError, OSError, TimeoutError):
             return self._take_alone(minute, priority)
         return taken <= self.per_minute * SHARES[priority]

@@ -1,5 +1,6 @@
 """The shared counter of a conversation's model tokens; PostgreSQL's checkpoint is the floor under it."""
 
+import asyncio
 from typing import Protocol
 
 from redis.asyncio import Redis
@@ -23,12 +24,13 @@ class TokenCounter(Protocol):
 class RedisTokenCounter:
     """Counts across workers; without Redis the checkpoint's own count is used, which can't be lost."""
 
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
+    def __init__(self, redis: Redis, timeout_s: float = 0.25) -> None:
+        self._redis, self._timeout_s = redis, timeout_s
 
     async def add(self, conversation_id: str, tokens: int, known: int) -> int:
         try:
-            counted = await self._redis.eval(_ADD, 1, f"tokens:{conversation_id}", str(tokens), str(known))
+            async with asyncio.timeout(self._timeout_s):
+                counted = await self._redis.eval(_ADD, 1, f"tokens:{conversation_id}", str(tokens), str(known))
         except (RedisError, OSError, TimeoutError):
             return known
         return max(known, int(counted))

@@ -1,5 +1,7 @@
 """Puts together, from the saved state, the facts that the handoff rule looks at."""
 
+from dataclasses import dataclass
+
 from agent.core.confirming import confidence_of
 from agent.core.handoff import Situation
 from agent.core.keywords import asks_for_person
@@ -26,13 +28,29 @@ def topic_of(work: WorkItem) -> str | None:
     return next((topic for intent, topic in _SENSITIVE_INTENTS.items() if intent in found), None)
 
 
-def situation_of(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s: float) -> Situation:
-    """Return the facts now; ``elapsed_s`` counts from this message's arrival."""
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a message says by itself, whatever becomes of it."""
+
+    asks_for_person: bool
+    topic: str | None
+
+    @classmethod
+    def of(cls, work: WorkItem) -> "Wording":
+        return cls(work.intent == "asks_for_human" or asks_for_person(work.message.text), topic_of(work))
+
+
+def situation_of(
+    work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s: float, wording: Wording | None = None
+) -> Situation:
+    """Return the facts now; ``elapsed_s`` counts from this message's arrival.
+
+    ``wording`` spares reading the message again, for who asks before every step.
+    """
+    wording = wording or Wording.of(work)
     return Situation(
-        asked=run.hand_reason in ("asked", "other")
-        or work.intent == "asks_for_human"
-        or asks_for_person(work.message.text),
-        sensitive=run.hand_reason == "sensitive" or topic_of(work) is not None,
+        asked=run.hand_reason in ("asked", "other") or wording.asks_for_person,
+        sensitive=run.hand_reason == "sensitive" or wording.topic is not None,
         limit_hit=run.limit_hit,
         above_ceiling=run.above_ceiling or run.hand_reason == "policy",
         failed_calls=memory.failed_calls + run.failed_calls,

@@ -112,7 +112,8 @@ class LiveReply:
 
     async def _release(self) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._over.wait(), _TOGETHER_S)
+            async with asyncio.timeout(_TOGETHER_S):
+                await self._over.wait()
         while self._waiting and self._open and not self._over.is_set():
             passed = await self._judge(list(self._waiting), bool(self._before))
             if not self._open or self._over.is_set():

@@ -12,7 +12,7 @@ from agent.core.endings import close_turn, waits_for_approval
 from agent.core.handoff import HandOver, decide_handoff
 from agent.core.prompt import context_note, conversation_messages, mend_request
 from agent.core.replies import Address
-from agent.core.situation import situation_of
+from agent.core.situation import Wording, situation_of
 from agent.core.state import RunProgress
 from agent.core.steps import AskModel, CheckInput, CloseRound, GiveUp, RunTool, Speak, Step, next_step
 from agent.core.toolcalls import (
@@ -46,6 +46,7 @@ class Play:
         self.memory = run.state.memory
         self.progress: RunProgress = run.state.run_for(run.message_id)
         self.ended = False
+        self.wording = Wording.of(run.work)
         # Nothing was awaited since the last save found the conversation still ours.
         self.still_ours = False
 
@@ -206,7 +207,8 @@ class Play:
         if self.progress.guard is None:
             return
         elapsed_s = self._elapsed_s(self.parts.clock.now())
-        due = decide_handoff(situation_of(self.run.work, self.memory, self.progress, elapsed_s=elapsed_s))
+        work, progress = self.run.work, self.progress
+        due = decide_handoff(situation_of(work, self.memory, progress, elapsed_s=elapsed_s, wording=self.wording))
         if due is not None:
             await self._hand_over(due)
 
