@@ -214,6 +214,7 @@ async def survives_restart(house: Any, part: str, point: str, asked: Any, *, sen
         await done()
         whole = await house.saved_model_calls(asked)
         assert await house.model_calls(asked) == (made if finished else made + whole - saved), point
+        await again.leave()
         print(f"{part}: killed at {point}", flush=True)
     finally:
         again.end()
