@@ -21,6 +21,7 @@ from common.producer import Producer
 from common.service import until_stopped
 from common.statements import Signer, Verifier
 from gateway.adapters.agents import Agents
+from gateway.adapters.chats import Chats
 from gateway.adapters.code_store import CodeBook
 from gateway.adapters.contexts import Contexts
 from gateway.adapters.directory import CommerceDirectory, Directory
@@ -81,7 +82,16 @@ def wire(settings: Settings, pool: db.Database, outside: Outside, clock: Clock) 
     neighbours = Neighbours(settings.database_url, hub, instance)
     events = Events(pool, instance, neighbours.alone)
     codes = CodeBook(pepper_of(private_pem), settings.code_s, settings.code_tries_per_h, settings.codes_per_h)
-    intake = Intake(pool, events, signer, codes, clock, assertion_s=settings.assertion_s, step_up_s=settings.step_up_s)
+    intake = Intake(
+        pool,
+        Chats(pool),
+        events,
+        signer,
+        codes,
+        clock=clock,
+        assertion_s=settings.assertion_s,
+        step_up_s=settings.step_up_s,
+    )
     login = Login(outside.login, signer, private_pem, clock)
     contexts = Contexts(redis, settings.topic_prefix)
     postman = Postman(pool, outside.mail, outside.directory, codes)

@@ -12,6 +12,7 @@ from common.outbox import Outgoing, enqueue_all
 from common.statements import SESSION_AUDIENCE, Signer, session_claims
 from common.topics import MESSAGES
 from gateway.adapters import store
+from gateway.adapters.chats import Chats, Taking
 from gateway.adapters.code_store import CodeBook, bucket_of
 from gateway.adapters.events import Events
 from gateway.adapters.store import Keyed
@@ -40,21 +41,23 @@ class Intake:
     def __init__(
         self,
         pool: db.Database,
+        chats: Chats,
         events: Events,
         signer: Signer,
         codes: CodeBook,
-        clock: Clock,
         *,
+        clock: Clock,
         assertion_s: int,
         step_up_s: int,
     ) -> None:
-        self.pool, self.codes, self.clock, self._events = pool, codes, clock, events
+        self.pool, self.codes, self.clock = pool, codes, clock
+        self._chats, self._events = chats, events
         self._signer, self._assertion_s, self._step_up_s = signer, assertion_s, step_up_s
 
     async def take_chat(self, caller: Caller, conversation_id: str, key: str, new: NewMessage) -> Taken:
         """Take one message of a chat, or find the one its key already made. Rejected 404 or 422 stores nothing."""
         text, keyed = mask(new.text), Keyed(caller.owner, key, new.body_hash)
-        standing = await store.load_standing(self.pool, conversation_id, caller.owner, key)
+        standing = await self._chats.load_standing(conversation_id, caller.owner, key)
         if standing is None:
             raise not_found()
         seen, context = standing
@@ -73,7 +76,7 @@ class Intake:
         proof: ProofName | None = None if caller.visitor else "login"
         event = self._event(seen, incoming, proof, history)
         until = None if caller.visitor else caller.until
-        return await store.take_message(self.pool, seen, incoming, event, keyed=keyed, session_until=until)
+        return await self._chats.take_message(Taking.of(seen, incoming, keyed, until, event))
 
     async def _take_in_turn(
         self, caller: Caller, conversation_id: str, keyed: Keyed, new: NewMessage, text: str
