@@ -184,6 +184,8 @@ class Relay:
                 "search_path": f"{self._schema},public",
                 "application_name": "relay",
                 "synchronous_commit": "off",
+                # The table is small to the planner and full of rows just deleted: it would read all of those each time.
+                "enable_seqscan": "off",
                 "idle_session_timeout": str(_SILENT_LEADER_MS),
             },
         )
