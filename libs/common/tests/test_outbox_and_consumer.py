@@ -459,3 +459,25 @@ async def test_a_process_that_stands_still_in_a_transaction_gives_its_locks_back
                 await frozen.execute("select 1")
     finally:
         await asyncio.wait_for(pool.close(), 10)
+
+
+async def test_a_record_that_cannot_concern_the_group_is_passed_over_unread_and_committed(
+    bus: BusSettings, producer: Producer
+) -> None:
+    seen: list[str] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend(r.event.data["text"] for r in batch)
+
+    def about_parcels(record: bytes) -> bool:
+        return b"parcel" in record
+
+    async with consuming(bus, producer, handler, concerns=about_parcels):
+        await producer.send_raw(REPLIES.name, b"c1", b"no event at all", [])
+        for n, text in enumerate(("weather", "a parcel", "news", "two parcels"), start=1):
+            await producer.send(REPLIES, "c1", reply("c1", n, text), event_id=f"e{n}", occurred_at=NOW)
+        await until(lambda: len(seen) == 2)
+    async with consuming(bus, producer, handler):
+        await producer.send(REPLIES, "c1", reply("c1", 5, "last"), event_id="e5", occurred_at=NOW)
+        await until(lambda: len(seen) == 3)
+    assert seen == ["a parcel", "two parcels", "last"]

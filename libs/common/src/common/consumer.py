@@ -52,7 +52,7 @@ _TRANSIENT_LIMIT_S = 600.0
 _AGAIN_PAUSE_S = 1.0
 # How long one look waits for records; an idle group looks again at once.
 _LOOK_MS = 5_000
-_LONG_POLL_MS = 500
+_LONG_POLL_MS = 1_000
 _GATHERED_BYTES = 1_000_000
 _AWAY: tuple[type[BaseException], ...] = (*db.UNAVAILABLE, KafkaError)
 # The broker's lower bound: partitions of a killed process move on after this, unless it comes back under its own name.
@@ -89,6 +89,8 @@ class Subscription(Generic[E]):
     gather_ms: int = 0
     # From how many records a second on they are let gather before each look; twice the planned peak of one a message.
     busy_per_s: float = 56.0
+    # Whether a record's bytes can concern the group at all: what can't is passed over unread, even if it is malformed.
+    concerns: Callable[[bytes], bool] | None = None
 
 
 class _Again(Exception):  # noqa: N818 - a verdict on the batch, not an error
@@ -243,6 +245,8 @@ class Consumer:
         lanes: dict[object, list[tuple[ConsumerRecord, Received[Any]]]] = defaultdict(list)
         seen: set[str] = set()
         for record in records:
+            if s.concerns is not None and record.value is not None and not s.concerns(record.value):
+                continue
             try:
                 received = _decode(s, record)
             except Malformed as e:

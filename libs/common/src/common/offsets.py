@@ -1,7 +1,7 @@
 """Commits what one subscription has handled: soon, seldom, and beside the next batch instead of before it.
 
 Kafka writes a commit to a log like a message, so a commit after each small batch costs as much as the batch. What a
-crash leaves uncommitted, a quarter of a second's records, is read again; the inbox makes that harmless.
+crash leaves uncommitted, half a second's records, is read again; the inbox makes that harmless.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from common.telemetry import get_logger
 
-_EVERY_S = 0.25
+_EVERY_S = 0.5
 _AGAIN_S = 1.0
 _log = get_logger()
 
