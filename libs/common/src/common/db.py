@@ -71,17 +71,20 @@ async def _leave_as_is(_: Connection) -> None:
     """
 
 
-def dump_json(value: Any) -> str:
-    """Serialise a value for a JSON column."""
-    return json.dumps(value, default=_plain, separators=(",", ":"), ensure_ascii=False)
-
-
 def _plain(value: object) -> object:
     if isinstance(value, Decimal):
         return str(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
     raise TypeError(f"{type(value).__name__} has no JSON form here")
+
+
+_JSON = json.JSONEncoder(default=_plain, separators=(",", ":"), ensure_ascii=False)
+
+
+def dump_json(value: Any) -> str:
+    """Serialise a value for a JSON column."""
+    return _JSON.encode(value)
 
 
 async def in_transaction(pool: Database, work: Callable[[Connection], Awaitable[_T]], *, tries: int = 5) -> _T:

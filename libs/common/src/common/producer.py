@@ -1,12 +1,15 @@
 """The one way to write to Kafka: idempotent, acknowledged by all, with the headers of SPEC §2."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 from aiokafka import AIOKafkaProducer
+from aiokafka.partitioner import DefaultPartitioner, murmur2
 from pydantic import BaseModel
 
 from common.kafka_tls import security_protocol, tls_context
@@ -24,6 +27,17 @@ def event_headers(event_id: str, occurred_at: datetime) -> dict[str, str]:
         "occurred_at": occurred_at.astimezone(UTC).isoformat(),
         "traceparent": traceparent(),
     }
+
+
+# Kafka's hash of a key, in Python: a third of a send's time, and a turn sends several events under one key.
+_hash_of = lru_cache(4_096)(murmur2)
+
+
+def _partition_of(key: bytes | None, all_partitions: Sequence[int], available: Sequence[int]) -> int:
+    """Choose as the stock partitioner does, which every other client agrees with."""
+    if key is None:
+        return int(DefaultPartitioner()(None, all_partitions, available))
+    return all_partitions[(int(_hash_of(key)) & 0x7FFFFFFF) % len(all_partitions)]
 
 
 class Producer:
@@ -48,6 +62,7 @@ class Producer:
             max_request_size=MAX_RECORD_BYTES,
             # The stock 16 KB fill with fifty events; then every further send waits for a round trip.
             max_batch_size=256 * 1024,
+            partitioner=_partition_of,
             request_timeout_ms=40_000,
         )
         await self._producer.start()
@@ -59,9 +74,14 @@ class Producer:
 
     async def send(self, topic: Topic, key: str, event: BaseModel, *, event_id: str, occurred_at: datetime) -> None:
         """Send one event and wait for the broker's acknowledgement."""
-        headers = event_headers(event_id, occurred_at)
+        await (await self.start_event(topic, key, event, event_id=event_id, occurred_at=occurred_at))
+
+    async def start_event(
+        self, topic: Topic, key: str, event: BaseModel, *, event_id: str, occurred_at: datetime
+    ) -> "asyncio.Future[Any]":
+        """Hand one event to the producer; the future ends with the broker's acknowledgement."""
         payload = event.model_dump_json(by_alias=True).encode()
-        await (await self._start(topic.name, key.encode(), payload, headers))
+        return await self._start(topic.name, key.encode(), payload, event_headers(event_id, occurred_at))
 
     async def start_send(self, row: asyncpg.Record) -> "asyncio.Future[Any]":
         """Hand an outbox row to the producer, in order; the future ends with the acknowledgement."""

@@ -3,9 +3,11 @@
 import logging
 import os
 import random
+import re
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import structlog
@@ -13,6 +15,9 @@ from opentelemetry import context, propagate, trace
 
 # Whether spans go anywhere; set once, when tracing is set up.
 _recording = False
+# The trace this work belongs to while nobody collects spans: its ids travel on as they came.
+_passed_on: ContextVar[str] = ContextVar("traceparent", default="")
+_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 # Names under which personal data or a credential could slip into a log line.
 _PRIVATE = frozenset(
     "text reply email phone name address token assertion credential authorization payload args body".split()
@@ -68,6 +73,8 @@ def tracer() -> trace.Tracer:
 
 def traceparent() -> str:
     """Return the W3C trace context to send on; one is begun where none is."""
+    if passed_on := _passed_on.get():
+        return passed_on
     span = trace.get_current_span().get_span_context()
     if span.is_valid:
         return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"
@@ -87,15 +94,18 @@ def span(name: str) -> Iterator[None]:
 @contextmanager
 def continue_trace(name: str, headers: Mapping[str, str]) -> Iterator[None]:
     """Run the block as a span named ``name`` that belongs to the trace its caller's headers name."""
-    if "traceparent" not in headers and not _recording:
-        yield
-        return
-    token = context.attach(propagate.extract({"traceparent": headers.get("traceparent", "")}))
-    try:
-        if not _recording:
-            # Nobody collects: the ids travel on, and no span is made for nothing.
+    came = headers.get("traceparent", "")
+    if not _recording:
+        # No span is made for nothing, nor the machinery started that would carry one.
+        passed_on = _passed_on.set(came) if _TRACEPARENT.fullmatch(came) else None
+        try:
             yield
-            return
+        finally:
+            if passed_on is not None:
+                _passed_on.reset(passed_on)
+        return
+    token = context.attach(propagate.extract({"traceparent": came}))
+    try:
         with tracer().start_as_current_span(name):
             yield
     finally:
@@ -103,6 +113,9 @@ def continue_trace(name: str, headers: Mapping[str, str]) -> Iterator[None]:
 
 
 def _with_trace(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    if passed_on := _passed_on.get():
+        event["trace_id"] = passed_on[3:35]
+        return event
     span = trace.get_current_span().get_span_context()
     if span.is_valid:
         event["trace_id"] = f"{span.trace_id:032x}"
