@@ -21,8 +21,11 @@ class CollectingProducer:
     def __init__(self) -> None:
         self.sent: list[Any] = []
 
-    async def send(self, topic: Any, key: str, event: Any, *, event_id: str, occurred_at: datetime) -> None:
+    async def start_event(self, _topic: Any, _key: str, event: Any, **_: Any) -> "asyncio.Future[None]":
         self.sent.append(event)
+        acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        acknowledged.set_result(None)
+        return acknowledged
 
 
 def received(work: Any, event_id: str = "ev_1") -> Received[Any]:

@@ -1,5 +1,6 @@
 """Outside the hours every way to a person says when somebody is back, in the customer's language and the packet."""
 
+import asyncio
 import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -36,8 +37,11 @@ class Sent:
     def __init__(self) -> None:
         self.events: list[Any] = []
 
-    async def send(self, _topic: Any, _key: str, event: Any, **_: Any) -> None:
+    async def start_event(self, _topic: Any, _key: str, event: Any, **_: Any) -> "asyncio.Future[None]":
         self.events.append(event)
+        acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        acknowledged.set_result(None)
+        return acknowledged
 
 
 def received(event: Any, event_id: str = "ev_1") -> Received[Any]:

@@ -10,7 +10,7 @@ from agent.adapters import store
 from agent.adapters.answering import Answered, Answering
 from agent.adapters.handoff_store import HandoffDraft, insert_handoff
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
-from agent.adapters.sending import enqueue_replies, outgoing_replies, send_now
+from agent.adapters.sending import enqueue_replies, outgoing_replies, start_sending
 from agent.adapters.sessions import Sessions
 from agent.adapters.toolgateway import SessionOver, Toolgateway
 from agent.core.handoff import HandOver, Situation, decide_handoff
@@ -69,16 +69,19 @@ class FixedFlow:
     async def _answer_now(self, received: Received[WorkItem]) -> None:
         work = received.event
         standing = await self._answering.load_standing(work.message)
-        status = self._send_status(work, standing)
+        # On its way while the order is looked up; whatever is stored follows its acknowledgement.
+        status = await start_status(self.producer, work, standing, self.clock.now(), self.staff)
         if standing.by_agent and (standing.waiting or not standing.in_order):
-            await asyncio.gather(status, self._queue(received))
+            await status
+            await self._queue(received)
             return
         why = _why_person(work) if standing.by_agent else None
         if not standing.by_agent or why is not None:
             text = ""
             await status
         else:
-            _, found = await asyncio.gather(status, self._answer_if_up(work))
+            found = await self._answer_if_up(work)
+            await status
             if found is None:
                 # A restart takes seconds: the worker asks again, and no other conversation waits for it here.
                 await self._queue(received)
@@ -186,9 +189,6 @@ class FixedFlow:
     async def _queue(self, received: Received[WorkItem]) -> None:
         await queue_run(self.pool, GROUP, received)
 
-    async def _send_status(self, work: WorkItem, standing: store.Standing) -> None:
-        await send_status(self.producer, work, standing, self.clock.now(), self.staff)
-
 
 async def queue_run(pool: db.Database, group: str, received: Received[WorkItem]) -> None:
     """Take a message in for a worker: inbox, conversation, transcript and run in one transaction."""
@@ -203,14 +203,17 @@ async def queue_run(pool: db.Database, group: str, received: Received[WorkItem])
     await crash_point("intake.after_commit")
 
 
-async def send_status(
+async def start_status(
     producer: Producer, work: WorkItem, standing: store.Standing, now: datetime, staff: StaffHours
-) -> None:
-    """Send the first event at once and not through the outbox: sent twice it is dropped by its number."""
+) -> "asyncio.Future[Any]":
+    """Send the first event at once and not through the outbox: sent twice it is dropped by its number.
+
+    What it returns ends with the broker's acknowledgement and has to be awaited.
+    """
     phrase: Phrase = "working" if standing.by_agent else "with_person"
     waiting = tell_hours(work.language, staff, now) if standing.owner == PEOPLE else []
     text = " ".join([say(work.language, phrase), *waiting])
-    await send_now(producer, Address.of(work.message, standing.owner_version).status(text), now)
+    return await start_sending(producer, Address.of(work.message, standing.owner_version).status(text), now)
 
 
 def _draft(work: WorkItem, why: HandOver, memory: Memory, staffing: dict[str, Any]) -> HandoffDraft:

@@ -1,6 +1,5 @@
 """Takes RAG and agent work in, in milliseconds: a row, a status event; the answer is a claimed run's business (R9)."""
 
-import asyncio
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +9,7 @@ from agent.adapters.run_store import RunStore
 from agent.adapters.sending import enqueue_replies
 from agent.core.hours import ALWAYS, StaffHours
 from agent.core.replies import Address, by_person
-from agent.fixed import queue_run, send_status
+from agent.fixed import queue_run, start_status
 from common import db
 from common.clock import Clock
 from common.consumer import Received
@@ -38,10 +37,12 @@ class Intake:
         """Queue one conversation's messages, in order; what a person owns ends at once."""
         for received in batch:
             standing = await self._answering.load_standing(received.event.message)
-            await asyncio.gather(
-                send_status(self.producer, received.event, standing, self.clock.now(), self.staff),
-                queue_run(self.pool, self.group, received) if standing.by_agent else self._leave(received),
-            )
+            status = await start_status(self.producer, received.event, standing, self.clock.now(), self.staff)
+            if standing.by_agent:
+                await queue_run(self.pool, self.group, received)
+            else:
+                await self._leave(received)
+            await status
 
     async def _leave(self, received: Received[WorkItem]) -> None:
         async def work(conn: db.Connection) -> None:

@@ -1,7 +1,9 @@
 """Turns reply events and handoffs into outbox rows of the caller's transaction."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from agent.core.replies import reply_event_id
 from common import db
@@ -35,6 +37,7 @@ def outgoing_replies(events: Sequence[ReplyEvent], now: datetime) -> list[Outgoi
     return [Outgoing(REPLIES, e.conversation_id, e, occurred_at=now, event_id=reply_event_id(e)) for e in events]
 
 
-async def send_now(producer: Producer, event: ReplyEvent, now: datetime) -> None:
-    """Send one event past the outbox; for events that may be lost or doubled without harm."""
-    await producer.send(REPLIES, event.conversation_id, event, event_id=reply_event_id(event), occurred_at=now)
+async def start_sending(producer: Producer, event: ReplyEvent, now: datetime) -> "asyncio.Future[Any]":
+    """Send one event past the outbox; for events that may be lost or doubled without harm. Await what it returns."""
+    event_id = reply_event_id(event)
+    return await producer.start_event(REPLIES, event.conversation_id, event, event_id=event_id, occurred_at=now)
