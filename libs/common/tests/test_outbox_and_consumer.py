@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 
-from common import db, dlq
+from common import db, dlq, outbox
 from common.consumer import Consumer, Received, Subscription
 from common.errors import Malformed, Transient
 from common.events import ReplyEvent
@@ -481,3 +482,78 @@ async def test_a_record_that_cannot_concern_the_group_is_passed_over_unread_and_
         await producer.send(REPLIES, "c1", reply("c1", 5, "last"), event_id="e5", occurred_at=NOW)
         await until(lambda: len(seen) == 3)
     assert seen == ["a parcel", "two parcels", "last"]
+
+
+@asynccontextmanager
+async def hearing(database: TestDatabase) -> AsyncIterator[list[str]]:
+    """What a listener of its own hears of the outbox."""
+    heard: list[str] = []
+    conn = await asyncpg.connect(database.dsn("gateway"))
+    await conn.add_listener("outbox_gateway", lambda *notice: heard.append(str(notice[2])))
+    yield heard
+    await conn.close()
+
+
+async def one_more(pool: db.Database, n: int) -> None:
+    async with pool.acquire() as conn, conn.transaction():
+        await enqueue(conn, REPLIES, f"conv_{n}", reply(f"conv_{n}", n), occurred_at=NOW)
+
+
+async def looks_by_itself(pool: db.Database) -> bool:
+    """Whether the relay holds the lock that says so."""
+    held = "select exists (select from pg_locks where locktype = 'advisory' and objid::int8 = $1 and granted)"
+    return bool(await pool.fetchval(held, await pool.fetchval("select hashtext('outbox_awake:gateway')") % 2**32))
+
+
+async def until_awake(pool: db.Database, numbers: Iterator[int]) -> None:
+    """Enqueue on and on until the relay says that it looks by itself."""
+    async with asyncio.timeout(20):
+        while not await looks_by_itself(pool):
+            await one_more(pool, next(numbers))
+
+
+async def test_a_busy_relay_is_not_told_of_commits_and_publishes_them_all_and_a_quiet_one_is_told_again(
+    database: TestDatabase, pool: db.Database, bus: BusSettings, producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("common.outbox._BUSY_PER_S", 4.0)
+    seen: list[str] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend(r.key for r in batch)
+
+    numbers = itertools.count(1)
+    async with relaying(database, producer), consuming(bus, producer, handler), hearing(database) as heard:
+        await until_awake(pool, numbers)
+        told = len(heard)
+        for _ in range(20):
+            await one_more(pool, next(numbers))
+        last = next(numbers)
+        await until(lambda: len(seen) >= last - 1)
+        assert len(heard) == told, "a commit told a relay that looks by itself"
+        # Nothing comes for a while: it sleeps, and hears of the next commit.
+        async with asyncio.timeout(20):
+            while len(heard) == told:
+                await asyncio.sleep(1.0)
+                await one_more(pool, last)
+                last = next(numbers)
+        await until(lambda: len(seen) >= last - 1)
+    assert len(set(seen)) == len(seen) == last - 1
+
+
+async def test_a_commit_that_found_the_relay_awake_is_published_though_it_comes_when_the_rush_is_over(
+    database: TestDatabase, pool: db.Database, producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("common.outbox._BUSY_PER_S", 4.0)
+    async with relaying(database, producer), hearing(database) as heard:
+        await until_awake(pool, itertools.count(1))
+        async with pool.acquire() as conn, conn.transaction():
+            await enqueue(conn, REPLIES, "conv_late", reply("conv_late", 1), occurred_at=NOW)
+            told = len(heard)
+            async with asyncio.timeout(10):
+                while await looks_by_itself(pool):  # noqa: ASYNC110 - the relay's own work
+                    await asyncio.sleep(0.05)
+            await asyncio.sleep(outbox._LINGER_S + 0.1)
+        async with asyncio.timeout(5):
+            while await pool.fetchval("select count(*) from outbox"):  # noqa: ASYNC110 - the relay's own work
+                await asyncio.sleep(0.05)
+    assert len(heard) == told
