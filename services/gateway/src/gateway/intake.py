@@ -1,13 +1,13 @@
 """How a customer's message becomes a fact: its row, its key and its event in one transaction (SPEC §3, R8, R11)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from common import db
 from common.clock import Clock
 from common.guard.masking import mask
-from common.ids import derived_id, new_id
+from common.ids import derived_id
 from common.outbox import Outgoing, enqueue_all
 from common.statements import SESSION_AUDIENCE, Signer, session_claims
 from common.topics import MESSAGES
@@ -54,8 +54,13 @@ class Intake:
         self._chats, self._events = chats, events
         self._signer, self._assertion_s, self._step_up_s = signer, assertion_s, step_up_s
 
-    async def take_chat(self, caller: Caller, conversation_id: str, key: str, new: NewMessage) -> Taken:
-        """Take one message of a chat, or find the one its key already made. Rejected 404 or 422 stores nothing."""
+    async def take_chat(
+        self, caller: Caller, conversation_id: str, key: str, new: NewMessage, message_id: str
+    ) -> Taken:
+        """Take one message of a chat as ``message_id``, or find the one its key already made.
+
+        Rejected 404 or 422 stores nothing.
+        """
         text, keyed = mask(new.text), Keyed(caller.owner, key, new.body_hash)
         standing = await self._chats.load_standing(conversation_id, caller.owner, key)
         if standing is None:
@@ -63,11 +68,11 @@ class Intake:
         seen, context = standing
         if context.known is not None:
             return _attach(context.known, new.body_hash)
-        if typed_code(new.text) is None:
-            incoming = Incoming(new_id("msg"), "chat", text, self.clock.now(), new.locale)
-            if await self._take_at_once(seen, incoming, caller, context.history, keyed):
-                return Taken(incoming.message_id, fresh=True)
-        return await self._take_in_turn(caller, conversation_id, keyed, new, text)
+        incoming = Incoming(message_id, "chat", text, self.clock.now(), new.locale)
+        digits = typed_code(new.text)
+        if digits is None and await self._take_at_once(seen, incoming, caller, context.history, keyed):
+            return Taken(message_id, fresh=True)
+        return await self._take_in_turn(caller, conversation_id, keyed, digits, incoming)
 
     async def _take_at_once(
         self, seen: Conversation, incoming: Incoming, caller: Caller, history: tuple[Turn, ...], keyed: Keyed
@@ -79,7 +84,7 @@ class Intake:
         return await self._chats.take_message(Taking.of(seen, incoming, keyed, until, event))
 
     async def _take_in_turn(
-        self, caller: Caller, conversation_id: str, keyed: Keyed, new: NewMessage, text: str
+        self, caller: Caller, conversation_id: str, keyed: Keyed, digits: str | None, incoming: Incoming
     ) -> Taken:
         async def work(conn: db.Connection) -> Taken:
             conversation = await store.lock_conversation(conn, conversation_id, caller.owner)
@@ -87,28 +92,27 @@ class Intake:
                 raise not_found()
             context = await store.load_context(conn, conversation_id, caller.owner, keyed.key)
             if context.known is not None:
-                return _attach(context.known, new.body_hash)
-            digits = typed_code(new.text)
+                return _attach(context.known, keyed.body_hash)
+            # Its turn is now: the messages before it were received earlier.
+            arrived = replace(incoming, received_at=self.clock.now())
             if digits and caller.customer_id and await self.codes.outstanding(conn, conversation_id):
-                return await self._try_chat_code(conn, conversation, caller, keyed, digits)
-            incoming = Incoming(new_id("msg"), "chat", text, self.clock.now(), new.locale)
+                return await self._try_chat_code(conn, conversation, caller, keyed, replace(arrived, text=digits))
             await self.publish(
-                conn, conversation, incoming, proof=None if caller.visitor else "login", history=context.history,
+                conn, conversation, arrived, proof=None if caller.visitor else "login", history=context.history,
                 keyed=keyed, session_until=None if caller.visitor else caller.until,
             )  # fmt: skip
-            return Taken(incoming.message_id, fresh=True)
+            return Taken(arrived.message_id, fresh=True)
 
         return await db.in_transaction(self.pool, work)
 
     async def _try_chat_code(
-        self, conn: db.Connection, conversation: Conversation, caller: Caller, keyed: Keyed, digits: str
+        self, conn: db.Connection, conversation: Conversation, caller: Caller, keyed: Keyed, typed: Incoming
     ) -> Taken:
         """A signed-in customer's six digits while a code is outstanding: one try, counted before it is compared."""
         assert caller.customer_id is not None
         bucket = bucket_of(caller.customer_id, proved=True)
-        right = await self.codes.try_code(conn, bucket=bucket, conversation_id=conversation.id, typed=digits)
-        now = self.clock.now()
-        incoming = Incoming(new_id("msg"), "chat", HIDDEN, now, resumed_code=right)
+        right = await self.codes.try_code(conn, bucket=bucket, conversation_id=conversation.id, typed=typed.text)
+        incoming = replace(typed, text=HIDDEN, locale=None, resumed_code=right)
         if not right:
             await store.add_message(conn, conversation.id, incoming, seq=None, keyed=keyed)
             answer = own_answer(incoming.message_id, code_refused(conversation.locale))

@@ -10,6 +10,7 @@ import pytest_asyncio
 from common import db
 from common.clock import SystemClock
 from common.events import CustomerMessage
+from common.ids import new_id
 from common.outbox import Outgoing
 from common.statements import Signer
 from common.topics import MESSAGES
@@ -140,7 +141,7 @@ async def test_fifty_conversations_at_once_and_one_key_fifty_times_are_fifty_one
 
     async def say(conversation: str) -> str:
         owner = f"C-{conversation}"
-        return (await intake.take_chat(Caller(owner, owner, NOW), conversation, "k", new)).message_id
+        return (await intake.take_chat(Caller(owner, owner, NOW), conversation, "k", new, new_id("msg"))).message_id
 
     ids = await asyncio.gather(*(say(name) for pair in zip(names, ["same"] * 50, strict=True) for name in pair))
 

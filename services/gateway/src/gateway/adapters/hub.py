@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -28,11 +28,12 @@ _log = get_logger()
 class Inbox:
     """One stream's mailbox, bounded: an overflow or a lost notification only means a look at the store."""
 
-    __slots__ = ("_behind", "_closed", "_events", "_wake")
+    __slots__ = ("_behind", "_closed", "_events", "_waiting", "name")
 
-    def __init__(self) -> None:
-        self._events: deque[StoredEvent] = deque()
-        self._wake = asyncio.Event()
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._events: list[StoredEvent] = []
+        self._waiting: asyncio.Future[None] | None = None
         self._behind = False
         self._closed = False
 
@@ -42,34 +43,51 @@ class Inbox:
             self.look_again()
         elif not self._behind:
             self._events.append(event)
-            self._wake.set()
+            self._wake()
 
     def look_again(self) -> None:
         """Make the stream read the store."""
-        self._events.clear()
+        self._events = []
         self._behind = True
-        self._wake.set()
+        self._wake()
 
     def close(self) -> None:
         """End the stream."""
         self._closed = True
-        self._wake.set()
+        self._wake()
 
     @property
     def closed(self) -> bool:
         return self._closed
 
-    async def next(self) -> list[StoredEvent] | None:
-        """Wait for news: events in order, or None when the store has to be read (or the stream to end)."""
-        await self._wake.wait()
-        self._wake.clear()
+    async def next(self, within_s: float | None = None) -> list[StoredEvent] | None:
+        """Wait for news: events in order, or None when the store has to be read (or the stream to end).
+
+        An empty list says that nothing came ``within_s``.
+        """
+        if not (self._events or self._behind or self._closed):
+            await self._news(within_s)
         if self._closed or self._behind:
             self._behind = False
-            self._events.clear()
+            self._events = []
             return None
-        news = list(self._events)
-        self._events.clear()
+        news, self._events = self._events, []
         return news
+
+    async def _news(self, within_s: float | None) -> None:
+        loop = asyncio.get_running_loop()
+        self._waiting = loop.create_future()
+        alarm = None if within_s is None else loop.call_later(within_s, self._wake)
+        try:
+            await self._waiting
+        finally:
+            self._waiting = None
+            if alarm is not None:
+                alarm.cancel()
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
 
 class Hub:
@@ -79,20 +97,29 @@ class Hub:
         self._inboxes: dict[str, set[Inbox]] = defaultdict(set)
         self._closed = False
 
-    @contextlib.contextmanager
-    def listen(self, name: str) -> Iterator[Inbox]:
-        """Subscribe to a message's or a conversation's id until the block ends, however it ends."""
-        inbox = Inbox()
+    def subscribe(self, name: str) -> Inbox:
+        """Listen to a message's or a conversation's id until ``leave``."""
+        inbox = Inbox(name)
         if self._closed:
             inbox.close()
         self._inboxes[name].add(inbox)
+        return inbox
+
+    def leave(self, inbox: Inbox) -> None:
+        """Forget a subscription."""
+        listeners = self._inboxes.get(inbox.name, set())
+        listeners.discard(inbox)
+        if not listeners:
+            self._inboxes.pop(inbox.name, None)
+
+    @contextlib.contextmanager
+    def listen(self, name: str) -> Iterator[Inbox]:
+        """Subscribe until the block ends, however it ends."""
+        inbox = self.subscribe(name)
         try:
             yield inbox
         finally:
-            listeners = self._inboxes.get(name, set())
-            listeners.discard(inbox)
-            if not listeners:
-                self._inboxes.pop(name, None)
+            self.leave(inbox)
 
     def publish(self, events: Iterable[StoredEvent]) -> None:
         """Hand stored events to whoever listens."""

@@ -2,20 +2,18 @@
 
 import hashlib
 import math
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
-from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from common.ids import new_id
 from gateway.adapters import store
 from gateway.adapters.agents import Agents
 from gateway.adapters.contexts import Contexts
 from gateway.adapters.events import Events
-from gateway.adapters.hub import Hub
+from gateway.adapters.hub import Hub, Inbox
 from gateway.adapters.limits import Limiter
 from gateway.adapters.login import Login
 from gateway.api.documents import (
@@ -27,6 +25,7 @@ from gateway.api.documents import (
     problems,
     read_body,
 )
+from gateway.api.event_stream import EventStream
 from gateway.core import requests
 from gateway.core.callers import Caller
 from gateway.core.conversations import Conversation, new_conversation
@@ -73,15 +72,21 @@ class Desk:
         key = requests.read_idempotency_key(request.headers.get("idempotency-key"))
         new = requests.read_new_message(await read_body(request, requests.MAX_BODY_BYTES))
         await self._slow_down(caller, conversation_id, key)
-        taken = await self.intake.take_chat(caller, conversation_id, key, new)
-        self.hub.publish(taken.answered)
-        await self._remember(caller, conversation_id)
-        if _wants_json(request.headers.get("accept")):
-            body = {"conversation_id": conversation_id, "message_id": taken.message_id}
-            return JSONResponse(body, status_code=202)
-        return self._stream(
-            follow_message(self.events, self.hub, conversation_id, taken.message_id, 0), message_id=taken.message_id
-        )
+        # Whoever listens before the message is stored misses nothing of its answer, and need not look for any.
+        inbox = self.hub.subscribe(new_id("msg"))
+        streams = False
+        try:
+            taken = await self.intake.take_chat(caller, conversation_id, key, new, inbox.name)
+            self.hub.publish(taken.answered)
+            await self._remember(caller, conversation_id)
+            if _wants_json(request.headers.get("accept")):
+                body = {"conversation_id": conversation_id, "message_id": taken.message_id}
+                return JSONResponse(body, status_code=202)
+            streams = taken.fresh
+        finally:
+            if not streams:
+                self.hub.leave(inbox)
+        return self._follow(conversation_id, taken.message_id, 0, inbox if streams else None)
 
     async def message_events(self, request: Request, conversation_id: str, message_id: str) -> Response:
         """Stream one message's events after ``Last-Event-ID``, to its end. Starts nothing."""
@@ -90,15 +95,15 @@ class Desk:
         message_id = requests.read_id(message_id)
         if not await store.message_exists(self.intake.pool, conversation.id, message_id):
             raise not_found()
-        return self._stream(
-            follow_message(self.events, self.hub, conversation.id, message_id, after), message_id=message_id
-        )
+        return self._follow(conversation.id, message_id, after)
 
     async def conversation_events(self, request: Request, conversation_id: str) -> Response:
         """Stream everything of the conversation after ``Last-Event-ID``; stays open."""
         conversation = await self._own(request, conversation_id)
         after = requests.read_last_event_id(request.headers.get("last-event-id"))
-        return self._stream(follow_conversation(self.events, self.hub, conversation.id, after))
+        inbox = self.hub.subscribe(conversation.id)
+        frames = follow_conversation(self.events, inbox, after=after, beat_s=self.heartbeat_s)
+        return EventStream(self.hub, inbox, frames, None)
 
     async def transcript(self, request: Request, conversation_id: str) -> Response:
         """Return the conversation as it stands; its status by the agent service, else as last heard."""
@@ -130,17 +135,12 @@ class Desk:
         if caller.customer_id is not None:
             await self.contexts.remember(caller.customer_id, conversation_id)
 
-    def _stream(self, frames: AsyncIterator[bytes], message_id: str | None = None) -> EventSourceResponse:
-        headers = {"Cache-Control": "no-store, no-transform"}
-        if message_id is not None:
-            headers["X-Message-Id"] = message_id
-        return EventSourceResponse(
-            frames, headers=headers, ping=self.heartbeat_s, sep="\n", ping_message_factory=_heartbeat
-        )
-
-
-def _heartbeat() -> ServerSentEvent:
-    return ServerSentEvent(comment="still here", sep="\n")
+    def _follow(self, conversation_id: str, message_id: str, after: int, opened: Inbox | None = None) -> EventStream:
+        """Stream a message's events; ``opened`` listened before the message was stored."""
+        inbox = opened or self.hub.subscribe(message_id)
+        fresh = opened is not None
+        frames = follow_message(self.events, inbox, conversation_id, after=after, beat_s=self.heartbeat_s, fresh=fresh)
+        return EventStream(self.hub, inbox, frames, message_id)
 
 
 def _wants_json(accept: str | None) -> bool:
