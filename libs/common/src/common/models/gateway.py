@@ -1,19 +1,21 @@
 """Asks the first provider that is fit to answer, within one time budget for the whole turn."""
 
 import asyncio
+import contextlib
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from prometheus_client import Counter, Histogram
 
 from common.clock import Clock
 from common.crash import crash_point
-from common.models.breaker import Breaker
+from common.models.breaker import Breaker, worth_waiting_s
 from common.models.costs import cost_usd
 from common.models.errors import BudgetSpent, ModelFault, ModelRefused, ModelsDown
-from common.models.hearing import Hearer
+from common.models.hearing import FirstSign, Hearer
 from common.models.quotas import Quotas, Unlimited
 from common.models.turns import ModelRequest, ModelTurn, Priority
 from common.telemetry import span
@@ -27,6 +29,19 @@ _SECONDS = Histogram(
     ["provider"],
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30),
 )
+
+
+# An answer takes at least this long: a wait that leaves less is for nothing.
+_ANSWER_S = 3.0
+
+# Waits until the event, at most so many seconds.
+Pause = Callable[[asyncio.Event, float], Awaitable[None]]
+
+
+async def _pause(event: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 class Provider(Protocol):
@@ -50,16 +65,24 @@ class RetryPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One request on its way through the tries: who listens, and the time all of them have together."""
+    """One request on its way through the tries: who listens, and the time all of them have together.
+
+    ``patient_until`` (monotonic) is how long it waits while every provider rests.
+    """
 
     request: ModelRequest
     hearer: Hearer | None
     budget: asyncio.Timeout
+    patient_until: float
 
 
 @dataclass
 class ModelGateway:
-    """Providers in order of preference, a breaker each; ``ask`` either returns a whole turn or raises ModelsDown."""
+    """Providers in order of preference, a breaker each; ``ask`` either returns a whole turn or raises ModelsDown.
+
+    While every provider rests after failures, a question waits up to ``patience_s`` for the first probe: its own, or
+    the outcome of somebody else's.
+    """
 
     providers: Sequence[Provider]
     clock: Clock
@@ -67,8 +90,13 @@ class ModelGateway:
     plan: RetryPlan = field(default_factory=RetryPlan)
     breaker_threshold: int = 3
     breaker_rest_s: float = 5.0
+    # One rest and the time to hear the first word after it.
+    patience_s: float = 8.0
+    pause: Pause = _pause
 
     def __post_init__(self) -> None:
+        # Set, and replaced by a fresh one, whenever a probe has an outcome.
+        self._outcome = asyncio.Event()
         self._breakers = {
             p.name: Breaker(self.clock, self.breaker_threshold, self.breaker_rest_s) for p in self.providers
         }
@@ -84,7 +112,8 @@ class ModelGateway:
         try:
             async with asyncio.timeout(budget_s) as budget:
                 await self._wait_for_quota(priority)
-                turn = await self._first_answer(_Question(request, hearer, budget))
+                patient_until = started + min(self.patience_s, budget_s - _ANSWER_S)
+                turn = await self._answer(_Question(request, hearer, budget, patient_until))
         except TimeoutError as error:
             raise BudgetSpent(f"no model answered within {budget_s:.1f} s") from error
         return replace(turn, waited_s=self.clock.monotonic() - started)
@@ -99,6 +128,24 @@ class ModelGateway:
             if priority == "live":
                 raise ModelsDown("the model quota is used up")
             await asyncio.sleep(1.0)
+
+    async def _answer(self, question: _Question) -> ModelTurn:
+        """Ask everybody; when all that is left are resting providers, once more after the next probe."""
+        while True:
+            # Taken before asking, so that no outcome in between is missed.
+            outcome = self._outcome
+            try:
+                return await self._first_answer(question)
+            except ModelsDown:
+                resting = [breaker.outlook for breaker in self._breakers.values() if breaker.is_open]
+                wait_s = worth_waiting_s(resting, question.patient_until - self.clock.monotonic())
+                if wait_s is None:
+                    raise
+            await self.pause(outcome, wait_s)
+
+    def _tell_outcome(self) -> None:
+        self._outcome.set()
+        self._outcome = asyncio.Event()
 
     async def _first_answer(self, question: _Question) -> ModelTurn:
         reasons: list[str] = []
@@ -120,7 +167,7 @@ class ModelGateway:
                 return await self._once(provider, question, breaker)
             except ModelFault as error:
                 fault = error
-                if attempt + 1 < self.plan.tries:
+                if attempt + 1 < self.plan.tries and not breaker.is_open:
                     wait_s = self._wait_s(attempt, error, is_last=is_last)
                     if wait_s is None:
                         break
@@ -135,31 +182,47 @@ class ModelGateway:
         return None if error.retry_after_s > own and not is_last else max(own, error.retry_after_s)
 
     async def _once(self, provider: Provider, question: _Question, breaker: Breaker) -> ModelTurn:
+        # An open breaker let this call through: it is the probe that others wait for.
+        probe, hearer = breaker.is_open, question.hearer
         await crash_point("model.before_call")
-        # What the customer has already heard of an earlier try is part of the question to the next one.
-        hearer = question.hearer
-        asked = question.request if hearer is None else await hearer.begin(question.request)
+        heard = FirstSign(hearer, partial(self._revive, breaker)) if probe else hearer
         try:
+            # What the customer has already heard of an earlier try is part of the question to the next one.
+            asked = question.request if hearer is None else await hearer.begin(question.request)
             with span(f"model {provider.name}"), _SECONDS.labels(provider.name).time():
-                turn = await provider.ask(asked, hearer)
-        except ModelFault:
-            breaker.failed()
-            _CALLS.labels(provider.name, "fault").inc()
+                turn = await provider.ask(asked, heard)
+            breaker.succeeded()
+        except BaseException as error:
+            _CALLS.labels(provider.name, _book_failure(breaker, question, error, probe=probe)).inc()
             raise
-        except ModelRefused:
-            _CALLS.labels(provider.name, "refused").inc()
-            raise
-        except asyncio.CancelledError:
-            # A call that ran into the turn's budget is a failure of the provider too, else a hanging one is never left.
-            # One whose run was taken away says nothing about the provider: a worker that drops its runs would rest it.
-            if question.budget.expired():
-                breaker.failed()
-            _CALLS.labels(provider.name, "cancelled").inc()
-            raise
-        breaker.succeeded()
+        finally:
+            if probe:
+                self._tell_outcome()
         _account(turn)
         await crash_point("model.after_call")
         return turn
+
+    def _revive(self, breaker: Breaker) -> None:
+        breaker.revived()
+        self._tell_outcome()
+
+
+def _book_failure(breaker: Breaker, question: _Question, error: BaseException, *, probe: bool) -> str:
+    """Tell the breaker what a call that failed says about the provider; returns the outcome's name."""
+    if isinstance(error, ModelFault):
+        breaker.failed(probe=probe)
+        return "fault"
+    if isinstance(error, ModelRefused):
+        # Whoever says no is there.
+        breaker.revived()
+        return "refused"
+    # A call that ran into the turn's budget is a failure of the provider too, else a hanging one is never left.
+    # One whose run was taken away says nothing about the provider: a worker that drops its runs would rest it.
+    if isinstance(error, asyncio.CancelledError) and question.budget.expired():
+        breaker.failed(probe=probe)
+    elif probe:
+        breaker.dropped()
+    return "cancelled"
 
 
 def _account(turn: ModelTurn) -> None:
