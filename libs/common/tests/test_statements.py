@@ -1,5 +1,7 @@
 """A statement holds only as it was signed, by whom it says, for whom it says, until it says."""
 
+import base64
+import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +19,7 @@ from common.statements import (
     Verifier,
     session_claims,
 )
+from stack.keys import make_keys
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 CLAIMS = session_claims(
@@ -118,3 +121,50 @@ def test_service_credentials_renew_before_they_end(keys: Path, verifier: Verifie
     assert credentials.bearer(NOW + timedelta(seconds=200)) == first
     later = NOW + timedelta(seconds=260)
     assert verifier.service(credentials.bearer(later), later, "toolgateway.service") == "agent"
+
+
+def test_remembering_a_statement_opens_nothing_that_only_looks_like_it(keys: Path, verifier: Verifier) -> None:
+    token = signer(keys, "gateway").sign(SESSION_AUDIENCE, CLAIMS, 600, NOW)
+    verifier.session(token, NOW)
+    head, body, signature = token.split(".")
+    other_customer = base64.urlsafe_b64encode(
+        json.dumps({**CLAIMS, "customer_id": "C-2002", "aud": SESSION_AUDIENCE, "exp": 2e9}).encode()
+    ).decode()
+    flipped = signature[:10] + ("A" if signature[10] != "A" else "B") + signature[11:]
+    for forged in (f"{head}.{body}.{flipped}", f"{head}.{body}.", f"{head}.{other_customer}.{signature}", token[:-8]):
+        with pytest.raises(BadStatement):
+            verifier.session(forged, NOW)
+    for kind in (verifier.staff, verifier.job):
+        with pytest.raises(BadStatement):
+            kind(token, NOW)
+    with pytest.raises(BadStatement):
+        verifier.service(f"Bearer {token}", NOW, "toolgateway.service")
+    assert verifier.session(token, NOW).customer_id == "C-1001"
+
+
+def test_a_remembered_service_token_opens_no_other_audience(keys: Path, verifier: Verifier) -> None:
+    bearer = ServiceCredentials(signer(keys, "agent"), "toolgateway.service").bearer(NOW)
+    assert verifier.service(bearer, NOW, "toolgateway.service") == "agent"
+    with pytest.raises(BadStatement):
+        verifier.service(bearer, NOW, "gateway.service")
+    with pytest.raises(BadStatement, match="expired"):
+        verifier.service(bearer, NOW + timedelta(seconds=311), "toolgateway.service")
+
+
+def test_a_statement_of_a_key_that_was_rotated_out_is_refused(
+    keys: Path, verifier: Verifier, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    token = signer(keys, "gateway").sign(SESSION_AUDIENCE, CLAIMS, 600, NOW)
+    verifier.session(token, NOW)
+    rotated = Verifier.from_file(make_keys(tmp_path_factory.mktemp("rotated")) / "trusted.jwks.json")
+    with pytest.raises(BadStatement):
+        rotated.session(token, NOW)
+
+
+def test_only_so_many_statements_are_remembered(
+    keys: Path, verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("common.statements._REMEMBERED", 2)
+    for n in range(4):
+        verifier.session(signer(keys, "gateway").sign(SESSION_AUDIENCE, {**CLAIMS, "n": n}, 600, NOW), NOW)
+    assert len(verifier._seen) == 2

@@ -196,7 +196,7 @@ class Relay:
                 "synchronous_commit": "off",
                 # The table is small to the planner and full of rows just deleted: it would read all of those each time.
                 "enable_seqscan": "off",
-                # One plan each, for the same reason: planning was half of what its statements cost.
+                # One plan each: planning was half of what its statements cost.
                 "plan_cache_mode": "force_generic_plan",
                 "idle_session_timeout": str(_SILENT_LEADER_MS),
             },

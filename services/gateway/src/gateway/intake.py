@@ -9,13 +9,14 @@ from common.clock import Clock
 from common.guard.masking import mask
 from common.ids import derived_id
 from common.outbox import Outgoing, enqueue_all
-from common.statements import SESSION_AUDIENCE, Signer, session_claims
+from common.statements import Signer
 from common.topics import MESSAGES
 from gateway.adapters import store
 from gateway.adapters.chats import Chats, Taking
 from gateway.adapters.code_store import CodeBook, bucket_of
 from gateway.adapters.events import Events
 from gateway.adapters.store import Keyed
+from gateway.assertions import Assertions
 from gateway.core.callers import Caller
 from gateway.core.codes import HIDDEN, typed_code
 from gateway.core.conversations import Conversation, Incoming, ProofName, Turn, customer_message
@@ -52,7 +53,7 @@ class Intake:
     ) -> None:
         self.pool, self.codes, self.clock = pool, codes, clock
         self._chats, self._events = chats, events
-        self._signer, self._assertion_s, self._step_up_s = signer, assertion_s, step_up_s
+        self._assertions, self._step_up_s = Assertions(signer, assertion_s), step_up_s
 
     async def take_chat(
         self, caller: Caller, conversation_id: str, key: str, new: NewMessage, message_id: str
@@ -165,23 +166,15 @@ class Intake:
     def _event(
         self, conversation: Conversation, incoming: Incoming, proof: ProofName | None, history: tuple[Turn, ...]
     ) -> Outgoing:
-        assertion = self.assertion(conversation, incoming.channel, proof) if proof else None
+        now = self.clock.now()
+        assertion = self._assertions.current(conversation, incoming.channel, proof, now) if proof else None
         event = customer_message(conversation, incoming, conversation.last_seq + 1, history, assertion)
         event_id = derived_id(MESSAGES.name, incoming.message_id)
         return Outgoing(MESSAGES, conversation.id, event, occurred_at=incoming.received_at, event_id=event_id)
 
     def assertion(self, conversation: Conversation, channel: str, proof: ProofName) -> str:
-        """Sign who the customer of this conversation is, and how that was verified."""
-        assert conversation.customer_id is not None
-        now = self.clock.now()
-        claims = session_claims(
-            customer_id=conversation.customer_id,
-            conversation_id=conversation.id,
-            channel=channel,
-            verified_by=proof,
-            verified_fields=conversation.verified_fields(proof, now),
-        )
-        return self._signer.sign(SESSION_AUDIENCE, claims, self._assertion_s, now)
+        """Sign anew who the customer of this conversation is, and how that was verified."""
+        return self._assertions.fresh(conversation, channel, proof, self.clock.now())
 
 
 def _attach(known: tuple[bytes, str], body_hash: bytes) -> Taken:
