@@ -40,8 +40,8 @@ _STRENGTH_C = 6.0
 _FALSE_ALARMS = 0.02
 _ORDINARY = "router-"
 # A model that saw all folds trips less on what it never saw than one that saw two thirds; chosen while looking at
-# recall by language and at false alarms on customer messages of others (under 2 %; 0.7 more gives 2.4 %).
-_LEAN = 0.3
+# recall by language and at false alarms on customer messages of others (0.2 more gives 0.3 points of them).
+_LEAN = 0.8
 _HIDDEN_MARGIN = 1.5
 
 
@@ -137,7 +137,7 @@ def _windowed(examples: list[Example], judge: Tripwire) -> tuple[list[str], list
         for start, end in spans:
             texts.append(example.text[start:end])
             labels.append(example.injection)
-            weights.append(_weight(example) / (1 if example.injection else 2))
+            weights.append(_weight(example))
     return texts, labels, weights
 
 
