@@ -95,6 +95,8 @@ class Memory(BaseModel):
     # {"name","args","for","confidence","guard"}.
     held_call: Json | None = None
     confirmed_calls: list[str] = []
+    # Links that the store's systems or our own earlier words gave the customer; a reply may hold no other.
+    links: list[str] = []
 
 
 class ConversationState(BaseModel):

@@ -10,6 +10,7 @@ from agent.adapters.toolgateway import SessionOver
 from agent.core.confirming import hold, needs_read_back, read_back_question, take_up_held_call
 from agent.core.endings import close_turn, waits_for_approval
 from agent.core.handoff import HandOver, decide_handoff
+from agent.core.links import links_said, remember_links
 from agent.core.prompt import context_note, conversation_messages, mend_request
 from agent.core.replies import Address
 from agent.core.situation import Wording, situation_of
@@ -72,6 +73,8 @@ class Play:
         transcript = [] if is_first else await load_transcript(self.parts.pool, self.run.conversation_id, 40)
         earlier = [e for e in transcript if e["message_id"] != self.run.message_id]
         progress.rounds = conversation_messages(work, earlier)
+        ours = (link for e in earlier if e["sender"] != "customer" for link in links_said(e["text"]))
+        remember_links(self.memory.links, [link for link in ours if link not in self.memory.links])
         held = self.memory.held_call
         take_up_held_call(work, self.memory, progress, canonical_call(held["name"], held["args"]) if held else None)
         await refresh_rows(self.parts, self.run.conversation_id, self.memory)

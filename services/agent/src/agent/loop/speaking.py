@@ -6,9 +6,10 @@ from itertools import takewhile
 from prometheus_client import Counter
 
 from agent.adapters.run_store import ClaimedRun
-from agent.core.claims import Claim, check_reply, split_sentences, templated_truth
+from agent.core.claims import Claim, SentenceCheck, check_reply, split_sentences, templated_truth
 from agent.core.claims.wordings import OFFER
 from agent.core.facts import facts_of, merge_ledger
+from agent.core.links import strange_links
 from agent.core.live_words import check_after, is_told, may_leave_early, without_repeats
 from agent.core.state import Memory, RunProgress
 from agent.loop.live import Passed
@@ -36,7 +37,7 @@ async def judge_words(parts: Parts, run: ClaimedRun, text: str, *, continued: bo
     # A text that can't be judged beside what was said is judged on its own.
     judged = check_after(said, sentences, language, facts, parts.reader)
     told, checks = judged or ((), check_reply(text, language, facts, parts.reader).sentences)
-    false = [c.sentence for c in checks if not c.holds]
+    false = [c.sentence for c in checks if not c.holds or strange_links(c.sentence, memory.links)]
     if not false and (await parts.guard.check(" ".join([*said, *sentences]), "reply")).verdict == "flagged":
         false = sentences
     _BLOCKED.labels(language).inc(len(false))
@@ -55,7 +56,12 @@ async def judge_early(parts: Parts, run: ClaimedRun, sentences: list[str], conti
     if judged is None:
         return Passed([], 0, stop=True)
     told, checks = judged
-    passed = list(takewhile(lambda c: may_leave_early(c, language, facts, deed_done=deed_done), checks))
+
+    def may_leave(check: SentenceCheck) -> bool:
+        early = may_leave_early(check, language, facts, deed_done=deed_done)
+        return early and not strange_links(check.sentence, memory.links)
+
+    passed = list(takewhile(may_leave, checks))
     reply = " ".join([*progress.said, *(c.sentence for c in passed)])
     if passed and (await parts.guard.check(reply, "reply")).verdict == "flagged":
         return Passed([], 0, stop=True)

@@ -8,6 +8,7 @@ from agent.adapters.run_store import ClaimedRun
 from agent.adapters.toolgateway import SessionOver
 from agent.core.confirming import confidence_of, hold
 from agent.core.facts import KIND_OF_TOOL, merge_ledger, remember_answer
+from agent.core.links import links_of, remember_links, with_shown_links
 from agent.core.replies import Address
 from agent.core.state import Memory, RunProgress, worse_guard
 from agent.core.steps import TURN_CUT, tools_may_run
@@ -56,6 +57,8 @@ async def run_call(parts: Parts, run: ClaimedRun, call: Run) -> Called:
         answer = _own_tool(parts, run, call, progress)
     else:
         answer = await _remote(parts, run, call, progress, memory)
+    answer = {**answer, "result": with_shown_links(answer.get("result") or {})}
+    remember_links(memory.links, links_of(answer["result"]))
     await _mind_the_text(parts, call, answer, progress)
     if await _needs_code(parts, run, call, answer, memory):
         answer = {"status": "denied", "result": {"reason": "a one-time code was sent; ask the customer for it"}}

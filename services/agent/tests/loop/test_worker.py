@@ -1,0 +1,123 @@
+"""When a worker looks for runs: at once after its own process took one in or ended the one before, else by and by."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from agent import worker as worker_module
+from agent.adapters.run_store import ClaimedRun, Ending
+from agent.worker import Worker
+from common.clock import SystemClock
+
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
+NEVER_S, SOON_S = 3_600.0, 10.0
+
+
+async def never(_run: ClaimedRun, _why: str) -> None:
+    raise AssertionError
+
+
+@asynccontextmanager
+async def working(bench: Any, play: Callable[[ClaimedRun], Awaitable[None]]) -> AsyncIterator[Worker]:
+    worker = Worker("w1", ("agent",), bench.parts.runs, SystemClock(), play, never)
+    running = asyncio.create_task(worker.run())
+    try:
+        yield worker
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+class Answering:
+    """Ends each run; ``began`` and ``answered`` tell a test how far it is."""
+
+    def __init__(self, bench: Any) -> None:
+        self.bench, self.answered = bench, asyncio.Queue[str]()
+        self.may_end = asyncio.Event()
+        self.may_end.set()
+        self.began = asyncio.Queue[str]()
+
+    async def __call__(self, run: ClaimedRun) -> None:
+        self.began.put_nowait(run.message_id)
+        await self.may_end.wait()
+        await self.bench.parts.runs.finish(run, Ending("answered", [], "hello"), NOW)
+        self.answered.put_nowait(run.message_id)
+
+
+async def next_of(queue: "asyncio.Queue[str]") -> str:
+    return await asyncio.wait_for(queue.get(), SOON_S)
+
+
+async def until_idle(worker: Worker, bench: Any) -> None:
+    """Wait until the worker has looked in vain and sleeps."""
+    looked, claim = asyncio.Event(), bench.parts.runs.claim
+
+    async def claiming(*args: Any) -> Any:
+        found = await claim(*args)
+        looked.set()
+        return found
+
+    bench.parts.runs.claim = claiming
+    worker.wake()
+    await asyncio.wait_for(looked.wait(), SOON_S)
+    await asyncio.sleep(0)
+
+
+async def test_what_the_process_took_in_is_claimed_at_once(
+    make_bench: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "_POLL_S", NEVER_S)
+    bench = make_bench()
+    play = Answering(bench)
+    async with working(bench, play) as worker:
+        await until_idle(worker, bench)
+        await bench.arrive(make_work())
+        worker.wake()
+        assert await next_of(play.answered) == "msg_1"
+
+
+async def test_the_message_that_waited_for_the_one_before_is_claimed_when_that_has_ended(
+    make_bench: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "_POLL_S", NEVER_S)
+    bench = make_bench()
+    play = Answering(bench)
+    play.may_end.clear()
+    async with working(bench, play) as worker:
+        await bench.arrive(make_work())
+        worker.wake()
+        assert await next_of(play.began) == "msg_1"
+        await bench.arrive(make_work(message_id="msg_2", seq=2))
+        await until_idle(worker, bench)
+        assert play.began.empty()
+        play.may_end.set()
+        assert [await next_of(play.answered), await next_of(play.answered)] == ["msg_1", "msg_2"]
+
+
+async def test_what_another_process_left_is_found_without_being_told(
+    make_bench: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "_POLL_S", 0.02)
+    bench = make_bench()
+    play = Answering(bench)
+    async with working(bench, play) as worker:
+        await until_idle(worker, bench)
+        await bench.arrive(make_work())
+        assert await next_of(play.answered) == "msg_1"
+
+
+async def test_more_than_one_helping_is_claimed_without_a_pause(
+    make_bench: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "_POLL_S", NEVER_S)
+    monkeypatch.setattr(worker_module, "_HELPING", 2)
+    bench = make_bench()
+    for n in range(5):
+        await bench.arrive(make_work(conversation_id=f"conv_{n}", message_id=f"msg_{n}"))
+    play = Answering(bench)
+    async with working(bench, play):
+        assert {await next_of(play.answered) for _ in range(5)} == {f"msg_{n}" for n in range(5)}
