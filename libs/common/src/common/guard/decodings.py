@@ -21,6 +21,9 @@ _ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){2,}|%20")
 _SPACED = re.compile(r"(?<!\w)(?:[^\W\d][ .\-_*|/\\,]{1,3}){4,}[^\W\d](?!\w)")
 _JOINED = re.compile(r"(?<!\w)(?:[^\W\d_]+[_+*~.-]){4,60}[^\W\d_]+(?!\w)")
+_UNDERSCORE = re.compile(r"(?<=[^\s_])_(?=[^\s_])")
+_TAG = re.compile(r"<[/!a-zA-Z][^<>]{0,300}>")
+_TAG_IN_WORDS = re.compile(r"\w<[/!a-zA-Z][^<>]{0,300}>(?:<[^<>]{0,300}>)?\w")
 _MORSE = re.compile(r"(?:[.-]{1,6}(?: +| ?[/|] ?)){8,}[.-]{1,6}")
 _ASCII85 = re.compile(r"<~([!-uz\s]{10,4000})~>")
 _MORSE_LETTERS = dict(
@@ -32,16 +35,22 @@ _MORSE_LETTERS = dict(
     ).split()
 )
 _WORDS = re.compile(r"[a-z]{3,}")
-_TELLING_ROT13 = frozenset(
-    codecs.encode(w, "rot13")
-    for w in "ignore instructions previous system prompt refund reveal password ignora instrucciones reembolso ignorez "
-    "consignes rembourse ignoriere anweisungen erstattung the and you your all".split()
-)
-_TELLING_REVERSED = frozenset(
-    w[::-1]
-    for w in "ignore instructions previous system prompt refund reveal password ignora instrucciones reembolso ignorez "
-    "consignes rembourse ignoriere anweisungen erstattung".split()
-)
+_JOINTS_THAT_HIDE = 4
+_TELLING = (
+    "ignore instructions previous system prompt refund reveal password ignora instrucciones reembolso ignorez "
+    "consignes rembourse ignoriere anweisungen erstattung"
+).split()
+# Words that most sentences have, and those among them that are words when turned around, too ("los", "was").
+_COMMON = (
+    "the you your with this that from what have all not for are was show give tell must now can into every "
+    "order customer que para todo esta por una con los del las tus muestra dime sin eres ahora pedidos les des "
+    "une pour dans vous tout avec mes tes est sans toutes montre maintenant commandes und ist nicht mir das "
+    "die alle ohne den dem deine zeig gib jetzt bist kunden"
+).split()
+_TURNED_WORDS = frozenset("all por les des das mir not are was now los del las tes gib est".split())
+_TELLING_ROT13 = frozenset(codecs.encode(w, "rot13") for w in [*_TELLING, *_COMMON])
+_TELLING_REVERSED = frozenset(w[::-1] for w in _TELLING)
+_COMMON_REVERSED = frozenset(w[::-1] for w in _COMMON if w not in _TURNED_WORDS)
 
 
 def decodings(text: str, folded: str) -> list[tuple[str, str]]:
@@ -56,6 +65,7 @@ def decodings(text: str, folded: str) -> list[tuple[str, str]]:
     for name, decoded in (
         ("spaced_letters", _spaced_out(text.casefold())),
         ("joined_words", _unjoined(text)),
+        ("tags_in_words", _untagged(text) if "<" in text else None),
         ("morse", _morse_text(text)),
         ("ascii85", _ascii85_text(text)),
     ):
@@ -121,7 +131,7 @@ def _ciphers(folded: str) -> list[tuple[str, str]]:
     found = []
     if len(words & _TELLING_ROT13) >= 2:
         found.append(("rot13", codecs.encode(folded, "rot13")))
-    if words & _TELLING_REVERSED:
+    if words & _TELLING_REVERSED or len(words & _COMMON_REVERSED) >= 2:
         found.append(("reversed", folded[::-1]))
     return found
 
@@ -137,8 +147,21 @@ def _closed_up(match: re.Match[str]) -> str:
 
 
 def _unjoined(text: str) -> str | None:
-    """ "ignore_all_your_rules_now" → "ignore all your rules now"."""
-    return _JOINED.sub(lambda m: re.sub(r"[_+*~.-]", " ", m.group()), text) if _JOINED.search(text) else None
+    """ "ignore_all_your_rules_now" → "ignore all your rules now"; one word a line → one line."""
+    loose = _JOINED.sub(lambda m: re.sub(r"[_+*~.-]", " ", m.group()), text)
+    if len(_UNDERSCORE.findall(loose)) >= _JOINTS_THAT_HIDE:
+        loose = _UNDERSCORE.sub(" ", loose)
+    breaks = loose.count("\n")
+    if breaks >= _JOINTS_THAT_HIDE and len(loose.split()) <= 2 * breaks:
+        loose = " ".join(loose.split())
+    return loose if loose != text else None
+
+
+def _untagged(text: str) -> str | None:
+    """ "ig<b></b>nore" → "ignore", as a browser shows it; "all<br>rules" is read with a space as well."""
+    if not _TAG_IN_WORDS.search(text):
+        return None
+    return _TAG.sub("", text) + " . " + " ".join(_TAG.sub(" ", text).split())
 
 
 def _morse_text(text: str) -> str | None:

@@ -15,7 +15,7 @@ _HIDDEN_WORDS_TOLERATED = 2
 # A sentence that somebody took the trouble to encode is meant for a machine, whatever it says; a token has no words.
 _ENCODED = frozenset({"base64", "hex", "ascii85"})
 # Readings that differ from the plain one in a few signs only, as any text with digits in words does, prove no intent.
-_INNOCENT_ORIGINS = frozenset({"", "leet", "spaced_letters", "joined_words", "url", "escapes"})
+_INNOCENT_ORIGINS = frozenset({"", "leet", "spaced_letters", "joined_words", "tags_in_words", "url", "escapes"})
 # Two or three words ("Thing 1", a street) are too little to weigh; what can be said that briefly, the rules name.
 _FEWEST_WORDS_OF_AN_ORDER = 4
 _SIGNS_THAT_SUFFICE = frozenset({"bidi_override", "invisible_run", "mixed_scripts"})
