@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -30,11 +31,22 @@ class FakeClassifier:
 class FakePublisher:
     def __init__(self) -> None:
         self.sent: list[tuple[Topic, str, WorkItem, str]] = []
+        self.open: set[str] = set()
+        self.most_open = 0
 
-    async def send(self, topic: Topic, key: str, event: BaseModel, *, event_id: str, occurred_at: datetime) -> None:
+    async def start_event(
+        self, topic: Topic, key: str, event: BaseModel, *, event_id: str, occurred_at: datetime
+    ) -> "asyncio.Future[Any]":
         assert isinstance(event, WorkItem)
-        await asyncio.sleep(0)
+        assert key not in self.open, "a conversation's next message waits for the broker's word on the one before"
+        self.open.add(key)
+        self.most_open = max(self.most_open, len(self.open))
         self.sent.append((topic, key, event, event_id))
+        return asyncio.create_task(self._acknowledge(key))
+
+    async def _acknowledge(self, key: str) -> None:
+        await asyncio.sleep(0)
+        self.open.remove(key)
 
 
 async def test_a_message_goes_to_the_topic_of_its_route(
@@ -96,6 +108,7 @@ async def test_a_conversations_messages_keep_their_order(
     for conversation in ("conv_0", "conv_1"):
         order = [item.message.seq for _, key, item, _ in publisher.sent if key == conversation]
         assert order == sorted(order)
+    assert publisher.most_open == 2, "the conversations' messages share a request"
 
 
 @pytest.mark.parametrize("state", ["open_agent_turn", "resumed_code", "read_back"])
@@ -125,7 +138,7 @@ async def test_a_failed_publication_fails_the_batch(
     reading: Callable[..., Reading], received: Callable[..., Received[CustomerMessage]]
 ) -> None:
     class Broken(FakePublisher):
-        async def send(self, *_: object, **__: object) -> None:
+        async def _acknowledge(self, key: str) -> None:
             raise OSError("no broker")
 
     with pytest.raises(OSError, match="no broker"):

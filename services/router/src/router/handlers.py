@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from prometheus_client import Counter, Histogram
 from pydantic import BaseModel
@@ -30,7 +30,9 @@ _log = get_logger()
 class Publisher(Protocol):
     """What ``common.producer.Producer`` does for us."""
 
-    async def send(self, topic: Topic, key: str, event: BaseModel, *, event_id: str, occurred_at: datetime) -> None: ...
+    async def start_event(
+        self, topic: Topic, key: str, event: BaseModel, *, event_id: str, occurred_at: datetime
+    ) -> "asyncio.Future[Any]": ...
 
 
 @dataclass(frozen=True)
@@ -42,30 +44,53 @@ class Desk:
     version: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Routed:
+    received: Received[CustomerMessage]
+    reading: Reading
+    decision: Decision
+
+
 async def on_customer_messages(desk: Desk, batch: list[Received[CustomerMessage]]) -> None:
     """Route one batch; a conversation's messages are published in their order, conversations side by side."""
     readings = await desk.classifier.read_all([_asked(received.event) for received in batch])
-    lanes: dict[str, list[tuple[Received[CustomerMessage], Reading]]] = defaultdict(list)
-    for received, reading in zip(batch, readings, strict=True):
-        lanes[received.event.conversation_id].append((received, reading))
-    await asyncio.gather(*(_publish_lane(desk, lane) for lane in lanes.values()))
+    for turn in _turns([_routed(received, read) for received, read in zip(batch, readings, strict=True)]):
+        # All are handed over before the first is waited for: they share the producer's next request.
+        await asyncio.gather(*[await _start(desk, one) for one in turn])
+        for one in turn:
+            _record(desk.version, one)
 
 
-async def _publish_lane(desk: Desk, lane: list[tuple[Received[CustomerMessage], Reading]]) -> None:
-    for received, read in lane:
-        message = received.event
-        reading = _wordless(read) if message.resumed_code else read
-        decision = decide_route(reading, follows_open_turn=_follows_open_turn(message))
-        with continue_trace("router decide", received.headers):
-            await desk.publisher.send(
-                WORK_BY_ROUTE[decision.route],
-                message.conversation_id,
-                _work_item(message, reading, decision),
-                # The same message routed twice carries the same id, so that whoever works on it does so once.
-                event_id=derived_id("router", received.event_id),
-                occurred_at=received.occurred_at,
-            )
-            _record(desk.version, message, reading, decision)
+def _turns(routed: list[_Routed]) -> list[list[_Routed]]:
+    """Put each conversation's first message into the first turn, its second into the second, and so on."""
+    turns: list[list[_Routed]] = []
+    had: dict[str, int] = defaultdict(int)
+    for one in routed:
+        conversation_id = one.received.event.conversation_id
+        if had[conversation_id] == len(turns):
+            turns.append([])
+        turns[had[conversation_id]].append(one)
+        had[conversation_id] += 1
+    return turns
+
+
+def _routed(received: Received[CustomerMessage], read: Reading) -> _Routed:
+    message = received.event
+    reading = _wordless(read) if message.resumed_code else read
+    return _Routed(received, reading, decide_route(reading, follows_open_turn=_follows_open_turn(message)))
+
+
+async def _start(desk: Desk, one: _Routed) -> "asyncio.Future[Any]":
+    message = one.received.event
+    with continue_trace("router decide", one.received.headers):
+        return await desk.publisher.start_event(
+            WORK_BY_ROUTE[one.decision.route],
+            message.conversation_id,
+            _work_item(message, one.reading, one.decision),
+            # The same message routed twice carries the same id, so that whoever works on it does so once.
+            event_id=derived_id("router", one.received.event_id),
+            occurred_at=one.received.occurred_at,
+        )
 
 
 def _wordless(reading: Reading) -> Reading:
@@ -95,8 +120,9 @@ def _work_item(message: CustomerMessage, reading: Reading, decision: Decision) -
     )
 
 
-def _record(version: str, message: CustomerMessage, reading: Reading, decision: Decision) -> None:
+def _record(version: str, one: _Routed) -> None:
     """Log the decision with its probabilities, for measuring calibration again, and no word of the customer's."""
+    message, reading, decision = one.received.event, one.reading, one.decision
     _decided.labels(decision.route, decision.intent, reading.language).inc()
     _confidence.observe(decision.confidence)
     _log.info(

@@ -63,6 +63,21 @@ def test_a_known_text_is_computed_once_and_the_oldest_is_forgotten() -> None:
     assert inner.seen == ["a", "bb", "ccc", "a"]
 
 
+def test_the_same_question_about_another_order_is_remembered_as_the_same() -> None:
+    inner = Counting()
+    cached = CachedEncoder(inner, size=8)
+    cached.encode(["Where is my order 4417028?", " Where is my order 9100001? ", "Where is my order #123-456789?"])
+    cached.encode(["Where is my order 7300111?", "Where is my parcel 7300111?"])
+    assert inner.seen == ["Where is my order 4417028?", "Where is my parcel 4417028?"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " 👍 ", "order 4417028 broke 😡😡", "a" * 1_500, f"{'b' * 990} 12345678 {'c' * 800}", "¿dónde?\n"]
+)
+def test_remembering_changes_nothing_of_what_a_text_means(text: str) -> None:
+    assert np.array_equal(CachedEncoder(HashEncoder()).encode([text]), HashEncoder().encode([text]))
+
+
 def test_without_the_wheel_the_hashed_encoder_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> SentenceEncoder:
         raise ImportError("no wheel")

@@ -117,7 +117,7 @@ class JointEncoder:
 
 
 class CachedEncoder:
-    """Remembers the newest ``size`` texts: "hi", "thanks" and retries cost one look-up."""
+    """Remembers the newest ``size`` texts, as the encoders read them: "hi", retries, and any order asked for alike."""
 
     def __init__(self, encoder: Encoder, size: int = 1_024) -> None:
         self._encoder, self._size = encoder, size
@@ -130,14 +130,16 @@ class CachedEncoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text; only texts not seen lately are computed."""
-        found = {text: self._known[text] for text in texts if text in self._known}
-        fresh = [text for text in dict.fromkeys(texts) if text not in found]
-        found.update(zip(fresh, self._encoder.encode(fresh), strict=True))
+        read = [_readable(text) for text in texts]
+        found = {text: self._known[text] for text in read if text in self._known}
+        fresh = [text for text in dict.fromkeys(read) if text not in found]
+        if fresh:
+            found.update(zip(fresh, self._encoder.encode(fresh), strict=True))
         for text in fresh:
             self._known[text] = found[text]
         while len(self._known) > self._size:
             self._known.popitem(last=False)
-        return np.array([found[text] for text in texts], dtype=np.float32).reshape(len(texts), self.dimensions)
+        return np.array([found[text] for text in read], dtype=np.float32).reshape(len(texts), self.dimensions)
 
 
 def best_encoder() -> Encoder:

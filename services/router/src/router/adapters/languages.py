@@ -3,7 +3,7 @@
 from typing import Any
 
 from router.core.intents import LANGUAGES
-from router.core.languages import choose_language, language_of_locale
+from router.core.languages import choose_language, language_of_locale, speaks_for_itself
 from router.core.reading import Asked
 
 
@@ -22,6 +22,8 @@ class LanguageDetector:
 
     def language_of(self, asked: Asked) -> str:
         """Return the language to answer in: the text's own, else the conversation's, else the channel's."""
+        if speaks_for_itself(asked.text):
+            return choose_language(asked.text, self.scores(asked.text))
         earlier = " ".join(asked.customer_turns())
         spoken = choose_language(earlier, self.scores(earlier)) if earlier.strip() else None
         return choose_language(asked.text, self.scores(asked.text), (spoken, language_of_locale(asked.locale)))

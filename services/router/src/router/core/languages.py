@@ -24,12 +24,17 @@ def language_of_locale(locale: str | None) -> str | None:
     return language if language in LANGUAGES else None
 
 
+def speaks_for_itself(text: str) -> bool:
+    """Say whether a text is long enough that nothing around it is asked for its language."""
+    return sum(map(len, _WORD.findall(text))) >= _SHORT_LETTERS
+
+
 def choose_language(text: str, scores: Mapping[str, float], hints: tuple[str | None, ...] = ()) -> str:
     """Return the likeliest of the four; a short text believes its own plain words first, then the first hint given."""
+    if speaks_for_itself(text):
+        return _best(scores)
     words = [word.lower() for word in _WORD.findall(text)]
     hint = next((hint for hint in hints if hint in LANGUAGES), None)
-    if sum(map(len, words)) >= _SHORT_LETTERS:
-        return _best(scores)
     known = {_LANGUAGE_OF[word] for word in words if word in _LANGUAGE_OF}
     if len(known) == 1:
         return known.pop()

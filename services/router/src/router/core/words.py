@@ -2,12 +2,15 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _SPACES = re.compile(r"\s+")
 # Emails quote whole threads; a rule that must be answered in time reads what a person would read first and last.
 _HEAD_CHARS, _TAIL_CHARS = 6_000, 2_000
 
 
+# Three families of rules fold the same text one after the other.
+@lru_cache(maxsize=64)
 def fold(text: str) -> str:
     """Return ``text`` in lower case without accents, curly quotes or runs of white space; ß becomes ss."""
     if len(text) > _HEAD_CHARS + _TAIL_CHARS:
