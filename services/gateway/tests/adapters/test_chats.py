@@ -122,6 +122,16 @@ async def test_a_look_up_of_many_finds_each_ones_own(pool: Counting) -> None:
     assert (b[0].id, b[0].last_seq, b[1].known, b[1].history) == ("b", 0, None, ())
 
 
+async def test_a_batch_does_not_wait_for_a_conversation_that_somebody_holds(pool: Counting) -> None:
+    await open_conversations(pool, "held", "free")
+    chats = Chats(pool)  # type: ignore[arg-type]
+    held, free = await standing(chats, "held"), await standing(chats, "free")
+    async with pool.acquire() as holder, holder.transaction(), asyncio.timeout(20):
+        await holder.execute("select from conversations where id = 'held' for update")
+        taken = await asyncio.gather(chats.take_message(taking(held, "mh")), chats.take_message(taking(free, "mf")))
+    assert taken == [False, True]
+
+
 def intake_on(pool: Any, keys: Any) -> Intake:
     pem = (keys / "gateway.pem").read_text()
     codes = CodeBook(b"p" * 32, valid_s=600, tries_per_h=5, codes_per_h=3)

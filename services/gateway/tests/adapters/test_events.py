@@ -9,7 +9,8 @@ import pytest_asyncio
 from common import db
 from common.errors import Refused
 from common.events import ReplyEvent
-from gateway.adapters.events import SAVE, Events, Saved
+from gateway.adapters.events import SAVE, Events, Saved, Writing, parameters
+from gateway.core.replies import Known, plan_replies
 
 
 class Counting:
@@ -150,19 +151,48 @@ async def test_fifty_conversations_at_once_share_few_statements_and_lose_nothing
     assert await pool.fetchval("select count(*) from messages where direction = 'outbound'") == 50
 
 
-async def test_two_gateways_that_save_one_event_at_one_instant_leave_no_gap(pool: db.Database) -> None:
-    await open_conversations(pool, "c")
-    async with pool.acquire() as holder:
+async def test_a_batch_does_not_wait_for_a_conversation_that_somebody_holds(pool: db.Database) -> None:
+    await open_conversations(pool, "held", "free")
+    events = store_on(pool)
+    async with pool.acquire() as holder, asyncio.timeout(20):
         async with holder.transaction():
-            await holder.execute("select 1 from conversations where id = 'c' for update")
-            saves = [asyncio.create_task(store_on(pool, n).save("c", [reply("c", "m", 1)])) for n in ("one", "two")]
-            async with asyncio.timeout(20):
-                waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
-                database = await holder.fetchval("select current_database()")
-                # Both have looked for what is known before either wrote.
-                while await pool.fetchval(waiting, database) < 2:  # noqa: ASYNC110 - a lock's wait has no event
-                    await asyncio.sleep(0.01)
-        first, second = await asyncio.gather(*saves)
-    assert sorted([len(first.events), len(second.events)]) == [0, 1]
-    await store_on(pool).save("c", [reply("c", "m", 2)])
-    assert await positions(pool, "c") == [(1, "m", 1), (2, "m", 2)]
+            await holder.execute("select from conversations where id = 'held' for update")
+            held = asyncio.create_task(events.save("held", [reply("held", "h", 1)]))
+            free = asyncio.create_task(events.save("free", [reply("free", "f", 1)]))
+            assert stored(await free) == [("f", 1)]
+            assert stored(await events.save("free", [reply("free", "f", 2)])) == [("f", 2)]
+            assert not held.done()
+        assert stored(await held) == [("h", 1)]
+
+
+async def test_two_gateways_that_save_one_event_at_one_instant_leave_no_gap(pool: db.Database) -> None:
+    names = [f"c{n:02}" for n in range(40)]
+    await open_conversations(pool, *names)
+    one, two = store_on(pool, "one"), store_on(pool, "two")
+    for seq in (1, 2, 3):
+        saves = [store.save(name, [reply(name, f"m-{name}", seq)]) for name in names for store in (one, two)]
+        outcomes = await asyncio.gather(*saves)
+        assert [len(a.events) + len(b.events) for a, b in zip(outcomes[::2], outcomes[1::2], strict=True)] == [1] * 40
+    for name in names:
+        assert await positions(pool, name) == [(n, f"m-{name}", n) for n in (1, 2, 3)]
+
+
+async def test_what_a_twin_wrote_since_the_look_at_what_is_known_takes_no_position(pool: db.Database) -> None:
+    """The moment between a statement's look and its lock, held open by another lock while the twin commits."""
+    await open_conversations(pool, "c")
+    plan = plan_replies(Known(0, {}, frozenset()), [reply("c", "m", 1)])
+    look = "where id = a.id limit 1 for no key update"
+    held_open = "where id = a.id and (select pg_advisory_xact_lock(7)) is not null limit 1 for no key update"
+    assert SAVE.count(look) == 1
+    waiting = "select count(*) from pg_stat_activity where wait_event = 'advisory' and datname = current_database()"
+    async with pool.acquire() as holder, asyncio.timeout(20):
+        async with holder.transaction():
+            await holder.execute("select pg_advisory_xact_lock(7)")
+            late = asyncio.create_task(
+                pool.fetch(SAVE.replace(look, held_open), *parameters([(Writing("c", plan), None)]))
+            )
+            while not await pool.fetchval(waiting):  # noqa: ASYNC110 - a lock's wait has no event
+                await asyncio.sleep(0.01)
+            assert stored(await store_on(pool).save("c", [reply("c", "m", 1)])) == [("m", 1)]
+        assert await late == []
+    assert await pool.fetchval("select last_position from conversations") == 1

@@ -23,17 +23,21 @@ select a.nth, k.body_hash, k.message_id, {HISTORY.format(conversation_id="c.id")
   left join lateral (select body_hash, message_id from idempotency
                       where owner = a.owner and conversation_id = a.id and key = a.key limit 1) k on true
 """  # noqa: S608 - our own constants
-# Message, key and event of each, if its conversation still is at the number that was read. Conversations are written in
-# the order of their ids, so that two processes can't wait for each other.
+# Message, key and event of each, if its conversation still is at the number that was read and nobody holds it: a batch
+# waits for no single conversation.
 TAKE = f"""
-with taken as (
+with asked as (
+  select a.*
+    from unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::timestamptz[],
+                $8::text[], $9::bytea[]) with ordinality
+         as a(id, owner, last_seq, message_id, text, locale, session_until, key, body_hash, nth),
+         lateral (select from conversations where id = a.id limit 1 for no key update skip locked) held
+), taken as (
   update conversations c
      set last_seq = c.last_seq + 1, last_message_at = now(), locale = coalesce(a.locale, c.locale),
          session_until = greatest(c.session_until, a.session_until),
          status = case c.status when 'closed' then 'active' else c.status end
-    from unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::timestamptz[],
-                $8::text[], $9::bytea[]) with ordinality
-         as a(id, owner, last_seq, message_id, text, locale, session_until, key, body_hash, nth)
+    from asked a
    where c.id = a.id and c.owner = a.owner and c.last_seq = a.last_seq
   returning a.nth, c.id, c.owner, c.last_seq, a.message_id, a.text, a.key, a.body_hash
 ), added as (

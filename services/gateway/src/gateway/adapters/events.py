@@ -41,17 +41,19 @@ with spoilt as (
            (select 1 from messages m where m.id = n.message_id and m.conversation_id <> n.conversation_id limit 1)
          ) as known
 ), asked as (
-  select a.*, c.last_position
+  -- Nobody's batch waits for a conversation that somebody holds: that one takes the careful path, and waits alone.
+  select a.*, seen.last_position
     from unnest($1::text[], $2::int[], $3::bigint[], $4::text[], $5::boolean[], $6::bigint[], $7::text[])
          as a(id, added, owner_version, status, open_agent_turn, oldest, notice),
-         lateral (select last_position from conversations where id = a.id limit 1) c
+         lateral (select last_position from conversations where id = a.id limit 1) seen,
+         lateral (select from conversations where id = a.id limit 1 for no key update skip locked) held
    where a.id not in (select conversation_id from spoilt)
 ), conv as (
   update conversations c
      set last_position = c.last_position + a.added, owner_version = greatest(c.owner_version, a.owner_version),
          status = coalesce(a.status, c.status), open_agent_turn = coalesce(a.open_agent_turn, c.open_agent_turn)
     from asked a
-   -- Who waited here for another writer has looked for known events before that one wrote: its position tells.
+   -- Who was second by a moment has looked for known events before the first one wrote: its position tells.
    where c.id = a.id and c.last_position = a.last_position and (a.oldest is null or c.owner_version <= a.oldest)
   returning c.id, c.last_position - a.added as base, a.notice
 ), stored as (
@@ -184,7 +186,7 @@ class Events:
     async def _write(self, on: "db.Connection | db.Database", writings: Sequence[Writing]) -> list[Saved | None]:
         """Write each conversation's plan, or nothing of it: then its result is None."""
         apart = _apart(writings)
-        rows = await on.fetch(SAVE, *_parameters([(w, self._notice(w)) for w in apart]))
+        rows = await on.fetch(SAVE, *parameters([(w, self._notice(w)) for w in apart]))
         saved = {row["id"] for row in rows}
         new = {(r["message_id"], r["seq"]): r["position"] for r in rows if r["seq"] is not None}
         chosen = {id(w) for w in apart if w.conversation_id in saved}
@@ -229,7 +231,7 @@ def _apart(writings: Sequence[Writing]) -> list[Writing]:
     return sorted(apart, key=lambda w: w.conversation_id)
 
 
-def _parameters(asked: Sequence[tuple[Writing, str | None]]) -> list[list[Any]]:
+def parameters(asked: Sequence[tuple[Writing, str | None]]) -> list[list[Any]]:
     """Return the columns of what ``SAVE`` unnests: conversations, messages, events, ended messages."""
     writings = [w for w, _ in asked]
     first = [(w.conversation_id, m, seq) for w in writings for m, seq in _first_seqs(w.plan).items()]
