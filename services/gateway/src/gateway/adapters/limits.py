@@ -2,11 +2,13 @@
 
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from common.telemetry import get_logger
+from common.together import Together
 
 # Redis must never make a customer wait for a limit that may be lost anyway.
 _PATIENCE_S = 0.25
@@ -15,44 +17,58 @@ _LOCAL_SUBJECTS = 20_000
 _log = get_logger()
 
 # Members name what is counted, so that a repeated Idempotency-Key counts once on whichever replica it lands.
-# KEYS[1] window; ARGV member, limit, window in ms. Returns 0 when taken, else milliseconds until there is room.
+# KEYS windows; ARGV limit, window in ms, then a member for each key. Returns for each 0 when taken, else milliseconds
+# until there is room.
 _TAKE = """
 local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3])
-if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
-if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
-  local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-  return math.max(1, oldest[2] + ARGV[3] - now)
+local now, limit, window = t[1] * 1000 + math.floor(t[2] / 1000), tonumber(ARGV[1]), tonumber(ARGV[2])
+local waits = {}
+for i, key in ipairs(KEYS) do
+  local member = ARGV[i + 2]
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now - window)
+  waits[i] = 0
+  if not redis.call('ZSCORE', key, member) then
+    if redis.call('ZCARD', key) >= limit then
+      waits[i] = math.max(1, redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] + window - now)
+    else
+      redis.call('ZADD', key, now, member)
+      redis.call('PEXPIRE', key, window)
+    end
+  end
+  if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, window) end
 end
-redis.call('ZADD', KEYS[1], now, ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return 0
+return waits
 """
 
 
 class Limiter:
-    """At most ``limit`` distinct members of a subject within ``window_s``."""
+    """At most ``limit`` distinct members of a subject within ``window_s``; calls that meet share one script."""
 
     def __init__(self, redis: "Redis | None", *, name: str, limit: int, window_s: float = 10.0) -> None:
         self._name, self._limit, self._window_s = name, limit, window_s
-        self._take = redis.register_script(_TAKE) if redis is not None else None
+        self._script = redis.register_script(_TAKE) if redis is not None else None
+        self._together = Together(self._take_all)
         self._resting_until = 0.0
         self._local: OrderedDict[str, dict[str, float]] = OrderedDict()
 
     async def take(self, subject: str, member: str) -> float:
         """Count ``member`` and return 0, or return the seconds until there is room; a counted member counts once."""
-        if self._take is not None and time.monotonic() >= self._resting_until:
+        if self._script is not None and time.monotonic() >= self._resting_until:
             try:
-                wait_ms = await self._take(
-                    keys=[f"rate:{self._name}:{subject}"], args=[member, self._limit, int(self._window_s * 1000)]
-                )
-                return float(wait_ms) / 1000
+                return await self._together((subject, member))
             except (RedisError, OSError, TimeoutError) as e:
+                if time.monotonic() >= self._resting_until:
+                    _log.warning("rate limit falls back to this process", error=type(e).__name__)
                 self._resting_until = time.monotonic() + _REST_S
-                _log.warning("rate limit falls back to this process", error=type(e).__name__)
         return self._take_locally(subject, member)
+
+    async def _take_all(self, asked: Sequence[tuple[str, str]]) -> list[float]:
+        assert self._script is not None, "nothing is asked of a Redis that isn't there"
+        waits = await self._script(
+            keys=[f"rate:{self._name}:{subject}" for subject, _ in asked],
+            args=[self._limit, int(self._window_s * 1000), *(member for _, member in asked)],
+        )
+        return [float(wait_ms) / 1000 for wait_ms in waits]
 
     def _take_locally(self, subject: str, member: str) -> float:
         now = time.monotonic()
