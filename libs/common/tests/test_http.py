@@ -12,6 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.testclient import TestClient
 from uvicorn.server import ServerState
 
+from common import telemetry
 from common.http import PROBLEM_JSON, Problem, handle_database_away, install_problem_handlers
 from common.serving import OneWrite, ShortcutApi
 
@@ -91,9 +92,31 @@ def quick() -> Iterator[Any]:
     async def more(name: str) -> str:
         return "more"
 
+    @app.post("/parts/{name}/more")
+    async def more_parts(name: str) -> str:
+        return "more parts"
+
+    @app.post("/parts/{name}/other/more")
+    async def other_parts(name: str) -> str:
+        return "other parts"
+
     app.shortcut("POST", "/things/", answer)
+    app.shortcut("POST", "/parts/", answer, suffix="/more")
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client
+
+
+def test_a_shortcut_may_stand_before_more_of_the_path(quick: Any) -> None:
+    assert quick.post("/parts/x/more", content=b"body").text == "x body"
+    assert quick.post("/parts/x/other/more").json() == "other parts"
+    assert [quick.post(path).status_code for path in ("/parts/x", "/parts/more", "/parts//more")] == [404, 404, 404]
+
+
+def test_while_spans_are_collected_every_request_goes_through_the_layers_that_make_them(
+    quick: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telemetry, "_recording", True)
+    assert quick.post("/things/x").json() == "through the layers"
 
 
 def test_a_shortcut_answers_before_the_layers_and_its_route_stays_documented(quick: Any) -> None:

@@ -9,6 +9,8 @@ from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from common import telemetry
+
 Answer: TypeAlias = Callable[[str, Request], Awaitable[Response]]
 
 
@@ -16,20 +18,23 @@ class ShortcutApi(FastAPI):
     """A FastAPI whose busiest routes are answered before its routing and middleware are asked.
 
     Those layers cost three times what reading a request and writing its answer do. A route with a shortcut stays
-    declared as well: that gives it its place in the OpenAPI document, and answers every other method.
+    declared as well: that gives it its place in the OpenAPI document, answers every other method, and serves while
+    spans are collected, since a request's span is made by those layers.
     """
 
-    _shortcuts: dict[str, list[tuple[str, Answer]]]
+    _shortcuts: dict[str, list[tuple[str, str, Answer]]]
 
-    def shortcut(self, method: str, prefix: str, answer: Answer) -> None:
-        """Have ``answer`` called with the one segment after ``prefix``; its errors go to the app's own handlers."""
+    def shortcut(self, method: str, prefix: str, answer: Answer, *, suffix: str = "") -> None:
+        """Have ``answer`` called with the one segment between ``prefix`` and ``suffix``; its errors go to the app's own
+        handlers.
+        """
         if "_shortcuts" not in self.__dict__:
             self._shortcuts = {}
-        self._shortcuts.setdefault(method, []).append((prefix, answer))
+        self._shortcuts.setdefault(method, []).append((prefix, suffix, answer))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        found = self._found(scope) if scope["type"] == "http" else None
+        found = self._found(scope) if scope["type"] == "http" and not telemetry.recording() else None
         if found is None:
             await super().__call__(scope, receive, send)
             return
@@ -43,9 +48,11 @@ class ShortcutApi(FastAPI):
 
     def _found(self, scope: Scope) -> tuple[str, Answer] | None:
         path: str = scope["path"]
-        for prefix, answer in self.__dict__.get("_shortcuts", {}).get(scope["method"], ()):
-            if path.startswith(prefix) and (segment := path[len(prefix) :]) and "/" not in segment:
-                return segment, answer
+        for prefix, suffix, answer in self.__dict__.get("_shortcuts", {}).get(scope["method"], ()):
+            if path.startswith(prefix) and path.endswith(suffix):
+                segment = path[len(prefix) : len(path) - len(suffix)]
+                if segment and "/" not in segment:
+                    return segment, answer
         return None
 
     async def _response_to(self, request: Request, error: Exception) -> Response:
