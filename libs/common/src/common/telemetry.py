@@ -1,5 +1,6 @@
 """Logs, traces and metrics: structured, linked through Kafka headers, and without personal data."""
 
+import json
 import logging
 import os
 import random
@@ -29,19 +30,18 @@ def setup_logging(service: str, level: str = "INFO") -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s %(levelname)s %(message)s")
     structlog.configure(
         processors=[
-            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            lambda _logger, _method, event: {"service": service, **event},
             _with_trace,
             _without_private,
             structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
+            structlog.processors.JSONRenderer(serializer=_as_json),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper(), logging.INFO)),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
-    structlog.contextvars.bind_contextvars(service=service)
 
 
 def setup_tracing(service: str) -> None:
@@ -128,4 +128,14 @@ def _with_trace(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> 
 
 
 def _without_private(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    if _PRIVATE.isdisjoint(event):
+        return event
     return {name: "[private]" if name in _PRIVATE else value for name, value in event.items()}
+
+
+# Made once: json.dumps with an option of its own makes an encoder for each line.
+_LINES = json.JSONEncoder(default=repr)
+
+
+def _as_json(event: Any, **_: Any) -> str:
+    return _LINES.encode(event)
