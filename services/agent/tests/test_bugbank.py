@@ -279,9 +279,7 @@ async def test_bb_lease_02_a_worker_that_cannot_renew_stops_before_its_claim_end
         raise OSError("the database is away")
 
     bench.parts.runs.renew = no_database
-    worker = Worker(
-        "w1", ("agent",), bench.parts.runs, database.dsn("support"), SystemClock(), play_for_ever, never, ttl_s
-    )
+    worker = Worker("w1", ("agent",), bench.parts.runs, SystemClock(), play_for_ever, never, ttl_s)
     running = asyncio.create_task(worker.run())
     try:
         await asyncio.wait_for(began.wait(), 10)

@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import FastAPI
@@ -38,7 +38,7 @@ from agent.summaries import Summaries
 from agent.worker import PlayRun, Worker
 from common import db, service
 from common.clock import SystemClock
-from common.consumer import Consumer, Subscription
+from common.consumer import Consumer, Received, Subscription
 from common.guard import Guard
 from common.guard.layered import LayeredGuard
 from common.guard.local import LocalGuard
@@ -52,6 +52,7 @@ from common.outbox import Relay
 from common.producer import Producer
 from common.settings import refuse_stand_ins
 from common.statements import ServiceCredentials, Signer, Verifier
+from common.topics import WORK_AGENT, WORK_RAG
 
 PARTS: tuple[Part, ...] = ("fixed", "rag", "loop")
 ROUTES: dict[Part, tuple[str, ...]] = {"fixed": ("fixed", "human"), "rag": ("rag",), "loop": ("agent",)}
@@ -90,12 +91,10 @@ async def main(part: Part, stop: asyncio.Event) -> None:
     async with AsyncExitStack() as stack:
         house = await _build_house(AgentSettings(), BusSettings(), ProviderSettings(), stack)
         deployment = _build_deployment(part, house)
-        consumer = Consumer(house.bus, house.producer, deployment.subscriptions)
         worker = Worker(
             name=f"agent-{part}:{socket.gethostname()}:{os.getpid()}",
             routes=ROUTES[part],
             runs=house.runs,
-            dsn=house.settings.database_url,
             clock=house.clock,
             play=deployment.play,
             give_up=_give_up(house),
@@ -103,6 +102,7 @@ async def main(part: Part, stop: asyncio.Event) -> None:
             most_at_once=house.settings.most_runs_at_once,
             on_idle=deployment.on_idle,
         )
+        consumer = Consumer(house.bus, house.producer, [_waking(s, worker) for s in deployment.subscriptions])
         api = _build_api(house, consumer, deployment.index)
         relay = Relay(house.settings.database_url, "support", house.producer)
         background = [relay.run(), worker.run(), serve(api, house.settings.host, house.settings.port, stop)]
@@ -280,6 +280,18 @@ def _build_api(house: House, consumer: Consumer, index: SearchIndex | None) -> F
 
     health_routes(app, ready, alive=lambda: not consumer.stalled())
     return app
+
+
+def _waking(subscription: Subscription[Any], worker: Worker) -> Subscription[Any]:
+    """Have the worker look for what was just taken in for it; the fixed flow leaves it only what has to wait anyway."""
+    if subscription.topic not in (WORK_RAG, WORK_AGENT):
+        return subscription
+
+    async def handle(batch: list[Received[Any]]) -> None:
+        await subscription.handler(batch)
+        worker.wake()
+
+    return replace(subscription, handler=handle)
 
 
 def _give_up(house: House) -> Callable[[ClaimedRun, str], Awaitable[None]]:

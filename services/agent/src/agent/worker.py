@@ -19,7 +19,9 @@ from common.telemetry import get_logger
 _log = get_logger()
 _RUNS = Counter("agent_runs_total", "Runs by how they ended here", ["outcome"])
 _HELD = Gauge("agent_runs_held", "Runs this worker holds")
-# A lost notification costs at most this; the jitter keeps replicas from asking in step.
+# What this process takes in or ends wakes its own worker. Work that another one leaves (a full or stopped replica, the
+# deployment that answered the message before) is found by looking, this often: telling each other would wake every
+# listener of the database at every message. The jitter keeps replicas from asking in step.
 _POLL_S = 0.5
 # Claimed with one statement.
 _HELPING = 50
@@ -38,7 +40,6 @@ class Worker:
     name: str
     routes: tuple[str, ...]
     runs: RunStore
-    dsn: str
     clock: Clock
     play: PlayRun
     give_up: GiveUpRun
@@ -52,7 +53,7 @@ class Worker:
     async def run(self) -> None:
         """Claim and play until cancelled; then give back every claim so that others go on at once."""
         self._renewed_at = self.clock.monotonic()
-        helpers = [asyncio.create_task(self._listen()), asyncio.create_task(self._renew())]
+        renewing = asyncio.create_task(self._renew())
         try:
             while True:
                 await self._claim_some()
@@ -61,9 +62,8 @@ class Worker:
                         await self._wake.wait()
                 self._wake.clear()
         finally:
-            for helper in helpers:
-                helper.cancel()
-            await asyncio.gather(*helpers, return_exceptions=True)
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
             await self._drain()
 
     def wake(self) -> None:
@@ -100,7 +100,7 @@ class Worker:
             was_full = len(self._held) >= self.most_at_once
             self._held.pop(run.message_id, None)
             _HELD.set(len(self._held))
-            if was_full:
+            if was_full or run.followed_by in self.routes:
                 self._wake.set()
 
     async def _settle(self, run: ClaimedRun) -> None:
@@ -125,6 +125,7 @@ class Worker:
             _RUNS.labels("failed").inc()
             await asyncio.sleep(min(0.2 * 2**run.attempts, 3.0))
             await self.runs.hand_back([run])
+            self._wake.set()
 
     async def _leave_to_person(self, run: ClaimedRun) -> None:
         def silent(owner_version: int) -> list[ReplyEvent]:
@@ -159,25 +160,6 @@ class Worker:
             for run in held:
                 if run.message_id not in kept and run.message_id in self._held:
                     self._held[run.message_id][1].cancel()
-
-    async def _listen(self) -> None:
-        """Be woken by the commit that queued a run; a lost connection is opened again."""
-        while True:
-            try:
-                conn = await asyncpg.connect(self.dsn, server_settings={"application_name": "agent-wake"})
-                try:
-                    await conn.add_listener("support_runs", self._on_notify)
-                    while not conn.is_closed():  # noqa: ASYNC110 - a closed connection sends no event
-                        await asyncio.sleep(2)
-                finally:
-                    with contextlib.suppress(*db.UNAVAILABLE):
-                        await conn.close(timeout=1)
-            except _DATABASE_TROUBLE:
-                await asyncio.sleep(0.5)
-
-    def _on_notify(self, _conn: object, _pid: object, _channel: object, payload: object) -> None:
-        if payload in self.routes or payload == "summary":
-            self._wake.set()
 
     async def _drain(self) -> None:
         held = list(self._held.values())

@@ -285,9 +285,7 @@ async def test_a_person_who_steps_in_in_mid_stream_cuts_the_reply_short(
 
     scene.writing.turns = [[f"{SORRY} ", "Wh", stepped_in, f"{WHICH[2:]} ", "T", settled, "hanks. ", "x"]]
     await scene.bench.arrive(make_work())
-    worker = Worker(
-        "w1", ("agent",), scene.bench.parts.runs, database.dsn("support"), SystemClock(), play, _never_gives_up
-    )
+    worker = Worker("w1", ("agent",), scene.bench.parts.runs, SystemClock(), play, _never_gives_up)
     running = asyncio.create_task(worker.run())
     async with asyncio.timeout(20):
         await gone.wait()

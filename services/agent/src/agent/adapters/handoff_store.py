@@ -95,7 +95,6 @@ async def insert_handoff(
         version,
         now,
     )
-    await conn.execute("select pg_notify('support_runs', 'summary')")
     return opened
 
 

@@ -55,12 +55,11 @@ _HAND_BACK = """
 update runs r set status = 'queued', claimed_by = null, claim_expires_at = null, version = r.version + 1
 from unnest($1::text[], $2::bigint[]) as held(message_id, version)
 where r.message_id = held.message_id and r.version = held.version and r.status = 'running'
-returning pg_notify('support_runs', r.route)
 """
 _RELEASE_EXPIRED = """
 update runs set status = 'queued', claimed_by = null, claim_expires_at = null, version = version + 1
 where status = 'running' and claim_expires_at < clock_timestamp()
-returning message_id, pg_notify('support_runs', route)
+returning message_id
 """
 # The run's row is locked first and the conversation second, here and everywhere. Nothing at all is written for a
 # conversation that a person has taken: what it remembers may be theirs by now (they gave it back, or closed it).
@@ -81,7 +80,7 @@ update runs set status = 'done', claimed_by = null, claim_expires_at = null, wor
        prompt_version = $4, finished_at = clock_timestamp()
 where message_id = $1 and version = $2 and status = 'running' returning conversation_id
 """
-# Run, conversation, transcript, events and the wake-up of the next message in one round trip. No row back means that
+# Run, conversation, transcript, events and the look for the next message in one round trip. No row back means that
 # the run is somebody else's, a row without ours that the conversation is; then nothing has changed.
 _FINISH = f"""
 with held as (
@@ -102,15 +101,13 @@ with held as (
 ), said as (
     insert into messages (conversation_id, message_id, sender, text)
     select id, $1, 'agent', $8 from spoken where $8 <> '' on conflict (message_id, sender) do nothing
-), {queued_after("spoken", 9, skip_known=True)}, next as (
-    select pg_notify('support_runs', r.route) from runs r, ended
-    where r.conversation_id = ended.conversation_id and r.status <> 'done' and r.message_id <> $1 order by r.seq limit 1
-)
-select (select count(*) from ended) as ours, (select count(*) from woken), (select count(*) from next) from held
+), {queued_after("spoken", 9, skip_known=True)}
+select (select count(*) from ended) as ours, (select count(*) from woken),
+       (select r.route from runs r where r.conversation_id = held.conversation_id and r.status <> 'done'
+           and r.message_id <> $1 order by r.seq limit 1) as followed_by
+from held
 """  # noqa: S608 - our own constants
-_WAKE_NEXT = """
-select pg_notify('support_runs', route) from runs where conversation_id = $1 and status <> 'done' order by seq limit 1
-"""
+_FOLLOWED_BY = "select route from runs where conversation_id = $1 and status <> 'done' order by seq limit 1"
 
 
 class LostClaim(Refused):
@@ -126,7 +123,10 @@ class TakenOver(Refused):
 
 @dataclass(slots=True)
 class ClaimedRun:
-    """A run this worker holds. ``version`` is the fencing number, ``owner_version`` the one our words carry."""
+    """A run this worker holds. ``version`` is the fencing number, ``owner_version`` the one our words carry.
+
+    Once it has ended ``followed_by`` is the route of the conversation's next message, if one waits.
+    """
 
     message_id: str
     conversation_id: str
@@ -136,6 +136,7 @@ class ClaimedRun:
     state: ConversationState
     owner: str
     owner_version: int
+    followed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,8 @@ class RunStore:
             ending.said,
             *outbox_values(outgoing_replies(ending.events, now)),
         )
-        _require_ours(await db.past_conflicts(lambda: self._pool.fetchrow(_FINISH, *values)))
+        row = await db.past_conflicts(lambda: self._pool.fetchrow(_FINISH, *values))
+        run.followed_by = _require_ours(row)["followed_by"]
         await crash_point("run.after_finish")
 
     async def finish_silently(self, run: ClaimedRun, make_events: Any, now: datetime) -> None:
@@ -243,7 +245,7 @@ class RunStore:
             if said:
                 await save_words(conn, run.conversation_id, run.message_id, "agent", said)
             await enqueue_replies(conn, make_events(row["owner_version"]), now)
-            await conn.execute(_WAKE_NEXT, run.conversation_id)
+            run.followed_by = await conn.fetchval(_FOLLOWED_BY, run.conversation_id)
 
         await db.in_transaction(self._pool, work)
 
@@ -268,7 +270,7 @@ class RunStore:
                 )
             await save_words(conn, run.conversation_id, run.message_id, "agent", ending.said)
             await enqueue_replies(conn, ending.events, now, handoff=opened)
-            await conn.execute(_WAKE_NEXT, run.conversation_id)
+            run.followed_by = await conn.fetchval(_FOLLOWED_BY, run.conversation_id)
             return opened.owner_version
 
         version = await db.in_transaction(self._pool, work)
@@ -281,8 +283,9 @@ class RunStore:
             raise LostClaim("the run is somebody else's")
 
 
-def _require_ours(row: "asyncpg.Record | None") -> None:
+def _require_ours(row: "asyncpg.Record | None") -> "asyncpg.Record":
     if row is None:
         raise LostClaim("the run is somebody else's")
     if not row["ours"]:
         raise TakenOver
+    return row

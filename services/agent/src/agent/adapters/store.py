@@ -36,7 +36,6 @@ insert into runs (message_id, conversation_id, seq, route, urgency, status, work
 values ($1, $2, $3, $4, $5, $6, $7, $8, case when $6 = 'done' then now() end)
 on conflict (message_id) do nothing
 """
-_WAKE = "select pg_notify('support_runs', $1)"
 _SAY = """
 insert into messages (conversation_id, message_id, sender, text) values ($1, $2, $3, $4)
 on conflict (message_id, sender) do nothing
@@ -114,7 +113,7 @@ def _arrival(work: WorkItem) -> tuple[object, ...]:
 
 
 async def add_queued_run(conn: db.Connection, work: WorkItem) -> None:
-    """Leave the message for a worker of its route; the commit wakes one."""
+    """Leave the message for a worker of its route, which looks for it."""
     m = work.message
     await conn.execute(
         _ADD_RUN,
@@ -127,7 +126,6 @@ async def add_queued_run(conn: db.Connection, work: WorkItem) -> None:
         work.model_dump(mode="json", by_alias=True),
         None,
     )
-    await conn.execute(_WAKE, work.route)
 
 
 async def add_done_run(conn: db.Connection, work: WorkItem, outcome: str) -> None:
