@@ -211,6 +211,38 @@ async def test_ten_messages_of_ten_conversations_are_answered_side_by_side(make_
     assert await bench.pool.fetchval("select count(*) from runs where status = 'done'") == 10
 
 
+async def test_among_ten_side_by_side_the_one_taken_over_and_the_redelivered_one_go_their_own_way(
+    make_flow: Any, make_work: Any
+) -> None:
+    bench, flow, _ = make_flow()
+    works = [tracking(make_work, conversation_id=f"conv_{n}", message_id=f"msg_{n}") for n in range(10)]
+    await asyncio.gather(*(flow.on_work([received(work, f"ev_{n}")]) for n, work in enumerate(works[:4])))
+    look_up, looked_up = bench.tools.look_up, asyncio.Barrier(10)
+
+    async def all_have_looked(*args: Any, **named: Any) -> Any:
+        found = await look_up(*args, **named)
+        async with bench.pool.acquire() as conn:
+            await save_owner(conn, "conv_1", 1, "dana", "with_person")
+        await looked_up.wait()
+        return found
+
+    bench.tools.look_up = all_have_looked
+    again = [
+        tracking(make_work, conversation_id=f"conv_{n}", message_id=f"msg_{n}_2", seq=2) if n in (1, 2) else work
+        for n, work in enumerate(works)
+    ]
+    await asyncio.gather(
+        *(flow.on_work([received(work, f"ev_{work.message.message_id}")]) for work in again[1:3]),
+        *(flow.on_work([received(work, f"ev_{n}")]) for n, work in enumerate(again) if n not in (1, 2)),
+    )
+    assert (await bench.done("msg_1_2"))["route"] == "human"
+    assert (await bench.done("msg_2_2"))["route"] == "fixed"
+    for n in (0, 3, *range(4, 10)):
+        assert (await bench.done(f"msg_{n}"))["route"] == "fixed"
+    assert await bench.pool.fetchval("select count(*) from runs") == 12
+    assert await bench.pool.fetchval("select count(*) from messages where sender = 'agent'") == 11
+
+
 async def test_agent_work_becomes_a_queued_run_with_a_status_at_once(make_flow: Any, make_work: Any) -> None:
     """BB-KAF-01."""
     bench, _, producer = make_flow()

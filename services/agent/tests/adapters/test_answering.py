@@ -75,6 +75,16 @@ async def test_the_one_whose_owner_changed_since_it_was_read_is_left_alone_and_i
     assert await answers.pool.fetchval("select count(*) from inbox where event_id in ('ev_3_2', 'ev_4_2')") == 0
 
 
+async def test_no_batch_waits_for_a_conversation_that_somebody_holds(answers: Answers) -> None:
+    await answers.save([answers.answered(n) for n in range(3)])
+    async with answers.pool.acquire() as holder, holder.transaction(), asyncio.timeout(20):
+        await holder.execute("select from conversations where id = 'conv_1' for update")
+        saved = await answers.save([*(answers.answered(n, seq=2) for n in range(3)), answers.answered(7)])
+    assert saved == [True, False, True, True]
+    assert (await answers.stored())["runs"] >= {"msg_0_2", "msg_2_2", "msg_7_1"}
+    assert await answers.save([answers.answered(1, seq=2)]) == [True]
+
+
 async def test_a_redelivered_event_among_new_ones_changes_nothing(answers: Answers) -> None:
     await answers.save([answers.answered(1)])
     await answers.pool.execute("update conversations set status = 'closed' where id = 'conv_1'")

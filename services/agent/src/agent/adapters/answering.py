@@ -22,9 +22,10 @@ select c.owner, c.owner_version, c.status,
  order by m.nth
 """
 # Each message whole: dedupe row, conversation, words, run and reply, where the conversation is still the agent's under
-# the version that was read. Conversations are written in the order of their ids, so that two processes can't wait for
-# each other. What came before is left out at the start; should it come elsewhere at this very moment, its dedupe row
-# fails the statement, and each message is tried alone.
+# the version that was read. A conversation that somebody holds is left out: it waits alone on the careful path, not the
+# whole batch with it. New ones are written in the order of their ids, so that two processes can't wait for each other.
+# What came before is left out, too; should it come elsewhere at this very moment, its dedupe row fails the statement,
+# and each message is tried alone.
 _ANSWER = f"""
 with item as (
     select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
@@ -32,7 +33,10 @@ with item as (
                          $16::smallint[]) with ordinality
                as i(conversation_id, customer_id, channel, language, locale, thread_ref, message_id, said,
                     received_at, seen_version, event_id, answer, seq, route, urgency, nth)
+      left join lateral (select true as free from conversations where id = i.conversation_id limit 1
+                            for no key update skip locked) known on true
      where not exists (select 1 from inbox where consumer_group = $1 and inbox.event_id = i.event_id)
+       and (free or not exists (select 1 from conversations where id = i.conversation_id))
 ), arrived as (
     insert into conversations as c (id, customer_id, channel, language, locale, thread_ref, owner_version)
     select conversation_id, customer_id, channel, language, locale, thread_ref, seen_version
