@@ -78,11 +78,11 @@ class House:
 
 @dataclass(frozen=True)
 class Deployment:
-    """What one deployment reads, how it answers a claimed run, and what it does when there is none."""
+    """What one deployment reads, how it answers a claimed run, and what it does beside them."""
 
     subscriptions: Sequence[Subscription[Any]]
     play: PlayRun
-    on_idle: Callable[[], Awaitable[bool]] | None = None
+    on_the_side: Callable[[], Awaitable[bool]] | None = None
     index: SearchIndex | None = None
 
 
@@ -100,7 +100,7 @@ async def main(part: Part, stop: asyncio.Event) -> None:
             give_up=_give_up(house),
             claim_ttl_s=house.settings.claim_ttl_s,
             most_at_once=house.settings.most_runs_at_once,
-            on_idle=deployment.on_idle,
+            on_the_side=deployment.on_the_side,
         )
         consumer = Consumer(house.bus, house.producer, [_waking(s, worker) for s in deployment.subscriptions])
         api = _build_api(house, consumer, deployment.index)

@@ -23,6 +23,7 @@ _HELD = Gauge("agent_runs_held", "Runs this worker holds")
 # deployment that answered the message before) is found by looking, this often: telling each other would wake every
 # listener of the database at every message. The jitter keeps replicas from asking in step.
 _POLL_S = 0.5
+_SIDE_S = 1.0
 # Claimed with one statement.
 _HELPING = 50
 # A run that failed this often in different ways is not going to work: a person gets it (never an error).
@@ -35,7 +36,10 @@ GiveUpRun = Callable[[ClaimedRun, str], Awaitable[None]]
 
 @dataclass
 class Worker:
-    """``play`` answers one run; ``give_up`` passes one that keeps failing to a person."""
+    """``play`` answers one run; ``give_up`` passes one that keeps failing to a person.
+
+    ``on_the_side`` does a piece of work that no customer waits for, one at a time, and says whether there was any.
+    """
 
     name: str
     routes: tuple[str, ...]
@@ -45,7 +49,7 @@ class Worker:
     give_up: GiveUpRun
     claim_ttl_s: float = 6.0
     most_at_once: int = 300
-    on_idle: Callable[[], Awaitable[bool]] | None = None
+    on_the_side: Callable[[], Awaitable[bool]] | None = None
     _held: dict[str, tuple[ClaimedRun, "asyncio.Task[None]"]] = field(default_factory=dict, init=False)
     _wake: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _renewed_at: float = field(default=0.0, init=False)
@@ -53,7 +57,9 @@ class Worker:
     async def run(self) -> None:
         """Claim and play until cancelled; then give back every claim so that others go on at once."""
         self._renewed_at = self.clock.monotonic()
-        renewing = asyncio.create_task(self._renew())
+        helpers = [asyncio.create_task(self._renew())]
+        if self.on_the_side is not None:
+            helpers.append(asyncio.create_task(self._work_on_the_side(self.on_the_side)))
         try:
             while True:
                 await self._claim_some()
@@ -62,8 +68,9 @@ class Worker:
                         await self._wake.wait()
                 self._wake.clear()
         finally:
-            renewing.cancel()
-            await asyncio.gather(renewing, return_exceptions=True)
+            for helper in helpers:
+                helper.cancel()
+            await asyncio.gather(*helpers, return_exceptions=True)
             await self._drain()
 
     def wake(self) -> None:
@@ -84,8 +91,6 @@ class Worker:
         _HELD.set(len(self._held))
         if len(claimed) == _HELPING:
             # There may be more than one helping's worth waiting.
-            self._wake.set()
-        elif not claimed and self.on_idle is not None and await self.on_idle():
             self._wake.set()
 
     async def _play(self, run: ClaimedRun) -> None:
@@ -138,6 +143,18 @@ class Worker:
         with contextlib.suppress(LostClaim):
             await self.runs.finish_silently(run, silent, self.clock.now())
         _RUNS.labels("with_person").inc()
+
+    async def _work_on_the_side(self, act: Callable[[], Awaitable[bool]]) -> None:
+        """Beside the runs and never before them: a summary takes as long as a model does."""
+        while True:
+            try:
+                was_any = await act()
+            except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the worker
+                expected = isinstance(error, _DATABASE_TROUBLE)
+                _log.warning("side work failed", error=type(error).__name__, exc_info=None if expected else error)
+                was_any = False
+            if not was_any:
+                await asyncio.sleep(_SIDE_S)
 
     async def _renew(self) -> None:
         """Keep the claims; stop work whose claim is lost or can't be kept, by our own monotonic clock (BB-LEASE-02)."""

@@ -22,8 +22,8 @@ async def never(_run: ClaimedRun, _why: str) -> None:
 
 
 @asynccontextmanager
-async def working(bench: Any, play: Callable[[ClaimedRun], Awaitable[None]]) -> AsyncIterator[Worker]:
-    worker = Worker("w1", ("agent",), bench.parts.runs, SystemClock(), play, never)
+async def working(bench: Any, play: Callable[[ClaimedRun], Awaitable[None]], **over: Any) -> AsyncIterator[Worker]:
+    worker = Worker("w1", ("agent",), bench.parts.runs, SystemClock(), play, never, **over)
     running = asyncio.create_task(worker.run())
     try:
         yield worker
@@ -121,3 +121,43 @@ async def test_more_than_one_helping_is_claimed_without_a_pause(
     play = Answering(bench)
     async with working(bench, play):
         assert {await next_of(play.answered) for _ in range(5)} == {f"msg_{n}" for n in range(5)}
+
+
+async def test_work_on_the_side_keeps_no_customer_waiting(make_bench: Any, make_work: Any) -> None:
+    bench, began = make_bench(), asyncio.Event()
+
+    async def takes_for_ever() -> bool:
+        began.set()
+        await asyncio.Event().wait()
+        return True
+
+    play = Answering(bench)
+    async with working(bench, play, on_the_side=takes_for_ever) as worker:
+        await asyncio.wait_for(began.wait(), SOON_S)
+        await bench.arrive(make_work())
+        worker.wake()
+        assert await next_of(play.answered) == "msg_1"
+
+
+async def test_work_on_the_side_is_done_while_runs_keep_coming_and_may_fail(
+    make_bench: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "_SIDE_S", 0.0)
+    bench, outcomes = make_bench(), iter([OSError("the database is away"), KeyError("a bug"), True])
+    done = asyncio.Event()
+
+    async def side() -> bool:
+        outcome = next(outcomes, False)
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome:
+            done.set()
+        await asyncio.sleep(0.01)
+        return outcome
+
+    play = Answering(bench)
+    async with working(bench, play, on_the_side=side) as worker:
+        await asyncio.wait_for(done.wait(), SOON_S)
+        await bench.arrive(make_work())
+        worker.wake()
+        assert await next_of(play.answered) == "msg_1"
