@@ -1,6 +1,7 @@
 """The local reader on the committed artefact, and on the fallback."""
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from router.adapters import local
 from router.adapters.encoders import HashEncoder
@@ -77,3 +78,9 @@ def test_the_fallback_still_reads_and_still_hears_the_words(monkeypatch: pytest.
 def test_an_artefact_of_another_encoder_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("router.adapters.encoders.SentenceEncoder.identity", lambda _: "some other weights")
     assert load_reader().encoder.name == "hash"
+
+
+def test_the_reader_multiplies_with_one_thread() -> None:
+    with threadpool_limits(limits=2, user_api="blas"):
+        load_reader()
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}

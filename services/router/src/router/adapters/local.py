@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no types
 
 from router.adapters.encoders import CachedEncoder, Encoder, HashEncoder, best_encoder
 from router.adapters.heads import MODEL_DIR, Heads, WrongEncoder, load_heads
@@ -51,7 +52,12 @@ class LocalReader:
 
 
 def load_reader(folder: Path = MODEL_DIR, cache_size: int = 1_024) -> LocalReader:
-    """Return a reader, warmed up; a missing or different sentence encoder means the hashed one."""
+    """Return a reader, warmed up; a missing or different sentence encoder means the hashed one.
+
+    From then on this process multiplies with one thread: what the heads multiply is far too small for a second, which
+    would wait for the next batch in a busy loop, a third of the router's whole work.
+    """
+    threadpool_limits(limits=1, user_api="blas")
     encoder = best_encoder()
     try:
         heads = load_heads(encoder, folder)
