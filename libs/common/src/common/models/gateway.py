@@ -5,7 +5,7 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol
 
 from prometheus_client import Counter, Histogram
@@ -228,11 +228,15 @@ def _book_failure(breaker: Breaker, question: _Question, error: BaseException, *
 def _account(turn: ModelTurn) -> None:
     _CALLS.labels(turn.provider, "answered").inc()
     used = turn.usage
-    for kind, count in (
-        ("input", used.input_tokens),
-        ("output", used.output_tokens),
-        ("cache_read", used.cache_read_tokens),
-        ("cache_write", used.cache_write_tokens),
-    ):
-        _TOKENS.labels(turn.provider, turn.model, kind).inc(count)
-    _COST.labels(turn.provider, turn.model).inc(float(cost_usd(turn.model, used)))
+    *tokens, cost = _books(turn.provider, turn.model)
+    counts = used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens
+    for counter, count in zip(tokens, counts, strict=True):
+        counter.inc(count)
+    cost.inc(float(cost_usd(turn.model, used)))
+
+
+@lru_cache(maxsize=64)
+def _books(provider: str, model: str) -> tuple[Counter, ...]:
+    """Return the counters of one model's tokens, by kind, and of its dollars; finding them costs more than counting."""
+    kinds = ("input", "output", "cache_read", "cache_write")
+    return (*(_TOKENS.labels(provider, model, kind) for kind in kinds), _COST.labels(provider, model))
