@@ -5,6 +5,7 @@ one key form a lane that keeps their order while lanes run side by side; a whole
 that follow each other closely share a commit. What a record gets depends on what its handler raises:
 
     Malformed, Refused            its original bytes go to ``<topic>.dlq`` at once
+    Forgotten                     it speaks of what was erased: it is taken, and kept nowhere
     Transient                     tried again with growing pauses, for minutes, then the dead-letter topic
     a database or broker is away  tried again for as long as it takes; nothing is dropped for our own bad night
     anything else                 a bug: tried a few times, then the dead-letter topic, loudly
@@ -32,7 +33,7 @@ from prometheus_client import Counter, Gauge
 from pydantic import BaseModel, ValidationError
 
 from common import db
-from common.errors import Malformed, Refused, Transient
+from common.errors import Forgotten, Malformed, Refused, Transient
 from common.ids import derived_id
 from common.kafka_tls import tls_context
 from common.offsets import Offsets, ends_of, read_again
@@ -282,6 +283,9 @@ class Consumer:
     async def _settle(
         self, s: Subscription[Any], progress: _Progress, record: ConsumerRecord, failure: Exception
     ) -> None:
+        if isinstance(failure, Forgotten):
+            _handled.labels(s.topic.name, s.group, "forgotten").inc()
+            return
         if isinstance(failure, _AWAY):
             raise _Again from failure
         if isinstance(failure, Transient):
@@ -328,7 +332,7 @@ async def _attempt(s: Subscription[Any], batch: list[Received[Any]], tries: int)
     for n in range(tries):
         try:
             await s.handler(batch)
-        except (Malformed, Refused) as e:
+        except (Malformed, Refused, Forgotten) as e:
             return e
         except Exception as e:  # noqa: BLE001 - what it means is decided by the caller, by its type
             failure = e

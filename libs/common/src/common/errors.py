@@ -4,6 +4,7 @@
     ├── Refused         a valid "no": it becomes an answer or an event, never a retry
     │   └── BadStatement   a signed statement that doesn't hold
     ├── Malformed       the input can't be read: dead letter, or a 4xx
+    ├── Forgotten       what it speaks of was erased: taken, and nothing of it kept
     ├── Transient       try again, a bounded number of times
     └── OutcomeUnknown  the effect may have happened: never retried blindly
 
@@ -25,6 +26,10 @@ class Refused(Verdict):
 
 class Malformed(Verdict):
     """Input that doesn't have the shape its contract promises."""
+
+
+class Forgotten(Verdict):
+    """An event about a conversation that was erased came late (docs/decisions/0010)."""
 
 
 class Transient(Verdict):

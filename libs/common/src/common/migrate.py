@@ -1,7 +1,7 @@
 """Applies a schema's numbered SQL files once each, as the migrator, before any service of that schema starts.
 
 Login roles own nothing: they get what each file grants them, so that none can drop the guards that bind it. Files name
-roles as ``${ledger}`` and include the shared tables with ``${outbox_tables}``.
+roles as ``${ledger}`` and include the shared tables with ``${outbox_tables}`` and ``${erasure_tables}``.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import asyncpg
 
 from common import db
 from common.outbox import INBOX_SQL, OUTBOX_SQL
+from common.privacy.erasing import ERASURE_SQL
 from common.telemetry import get_logger
 
 # Schema → the package that owns it.
@@ -119,7 +120,8 @@ async def require_migrated(pool: db.Database, schema: str) -> None:
 
 
 def _filled(sql: str, roles: Roles) -> str:
-    values = {role: roles.name(role) for role in LOGIN_ROLES} | {"outbox_tables": OUTBOX_SQL + INBOX_SQL}
+    tables = {"outbox_tables": OUTBOX_SQL + INBOX_SQL, "erasure_tables": ERASURE_SQL}
+    values = {role: roles.name(role) for role in LOGIN_ROLES} | tables
     return re.sub(r"\$\{(\w+)\}", lambda m: values[m.group(1)], sql)
 
 

@@ -88,10 +88,24 @@ class Producer:
         return await self._start(row["topic"], row["key"].encode(), row["payload"], row["headers"])
 
     async def send_raw(
-        self, topic_name: str, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]]
+        self,
+        topic_name: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: list[tuple[str, bytes]],
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
     ) -> None:
         """Send bytes as they are (dead letters and replays), and wait for the acknowledgement."""
-        await self._client.send_and_wait(self._prefix + topic_name, value=value, key=key, headers=headers)
+        await self._client.send_and_wait(
+            self._prefix + topic_name,
+            value=value,
+            key=key,
+            headers=headers,
+            partition=partition,
+            timestamp_ms=timestamp_ms,
+        )
 
     async def _start(self, topic: str, key: bytes, payload: bytes, headers: dict[str, str]) -> "asyncio.Future[Any]":
         encoded = [(name, value.encode()) for name, value in headers.items()]

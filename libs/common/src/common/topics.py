@@ -20,6 +20,14 @@ class Topic:
     partitions: int = 6
 
     @property
+    def segment_h(self) -> int:
+        """How long one file of the log is written to; a record goes with its file, so this much after its retention.
+
+        The broker's own default is a week, which would keep a token's 24 hours for eight days where little is written.
+        """
+        return max(1, self.retention_h // 24)
+
+    @property
     def dlq(self) -> str:
         """The name of the topic that takes what no reader could."""
         return f"{self.name}.dlq"
