@@ -62,6 +62,9 @@ class Hooks:
         match (row.status, refund.status):
             case ("succeeded", "failed") if row.external_ref == refund.refund_id:
                 await store.finish(conn, row, "failed", "bank_returned", error="returned_by_bank")
+                if row.conversation_id is None:
+                    # Nobody talks with the customer any more, so nobody would hear of it.
+                    await operations.open_task(conn, row.key, "returned_by_bank", {})
             case ("pending", "failed"):
                 await store.finish(conn, row, "failed", "refused", error="returned_by_bank")
             case ("pending", "succeeded"):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from common import db
+from common.errors import Forgotten
 from common.events import WorkItem
 from common.events.model import Language
 
@@ -26,7 +27,8 @@ with arrived as (
 {WRITES_AGAIN}
     returning owner, owner_version, status
 ), said as (
-    insert into messages (conversation_id, message_id, sender, text, at) values ($1, $7, 'customer', $8, $9)
+    insert into messages (conversation_id, message_id, sender, text, at)
+    select $1, $7, 'customer', $8, $9::timestamptz from arrived
     on conflict (message_id, sender) do nothing
 )
 select owner, owner_version, status from arrived
@@ -98,9 +100,13 @@ class Conversation:
 
 
 async def save_arrival(conn: db.Connection, work: WorkItem) -> Standing:
-    """Write conversation and customer message (both once) and lock the conversation; returns how it stands now."""
+    """Write conversation and customer message (both once) and lock the conversation; returns how it stands now.
+
+    Raises Forgotten for a conversation that was erased: the database keeps it from being opened again.
+    """
     row = await conn.fetchrow(_ARRIVE, *_arrival(work))
-    assert row is not None
+    if row is None:
+        raise Forgotten("the conversation was erased")
     return Standing(row["owner"], row["owner_version"], row["status"])
 
 

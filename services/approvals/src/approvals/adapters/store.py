@@ -19,11 +19,11 @@ returning active
 """
 _STAFF = "select staff, role, ceiling, active from staff where staff = $1"
 _REMEMBER_REQUEST = """
-insert into requests (key, version, digest, order_facts, queue, requested_by, requested_at, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+insert into requests (key, version, digest, order_facts, queue, requested_by, requested_at, expires_at, customer_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 on conflict (key) do update set version = excluded.version, digest = excluded.digest,
     order_facts = excluded.order_facts, queue = excluded.queue, requested_by = excluded.requested_by,
-    requested_at = excluded.requested_at, expires_at = excluded.expires_at
+    requested_at = excluded.requested_at, expires_at = excluded.expires_at, customer_id = excluded.customer_id
 where requests.version < excluded.version
 """
 _REQUESTS = "select * from requests where key = any($1::text[])"
@@ -93,6 +93,7 @@ async def save_request(conn: db.Connection, event: ApprovalRequested) -> None:
         event.requested_by,
         event.requested_at,
         event.expires_at,
+        event.customer_id,
     )
 
 

@@ -55,6 +55,12 @@ class CommerceDirectory:
         value = reply.get("email") if isinstance(reply, dict) else None
         return value if isinstance(value, str) and value else None
 
+    async def addresses_on_file(self, customer_id: str) -> frozenset[str]:
+        """Return where a customer is reached; nothing for one the store doesn't know (any more)."""
+        reply = await self._get(f"/customers/{_quoted(customer_id)}", {})
+        found = [reply.get(field) for field in ("email", "phone")] if isinstance(reply, dict) else []
+        return frozenset(value for value in found if isinstance(value, str) and value)
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from common import db
-from common.errors import Refused
+from common.errors import Forgotten, Refused
 from common.events import ReplyEvent
+from common.privacy.erasing import is_erased
 from common.together import Together
 from gateway.core.frames import StoredEvent
 from gateway.core.replies import Known, Plan, plan_replies
@@ -158,6 +159,8 @@ class Events:
             "select owner_version from conversations where id = $1 for update", conversation_id
         )
         if version is None:
+            if await is_erased(conn, conversation_id):
+                raise Forgotten("the conversation was erased")
             raise Refused("no such conversation")
         ids = list({e.message_id for e in events})
         if await conn.fetchval(FOREIGN, conversation_id, ids):

@@ -31,7 +31,13 @@ on conflict (channel, thread_ref, identity) do update
        subject = coalesce(threads.subject, excluded.subject)
 """
 LOCK_THREAD = "select pg_advisory_xact_lock(hashtextextended('thread:' || $1 || '/' || $2, 0))"
-FIND_SOURCE = "select message_id, conversation_id from sources where hook = $1 and source_id = $2"
+# What was erased stays taken: the same id handed in again is that message, under no name (docs/decisions/0010).
+FIND_SOURCE = """
+select message_id, conversation_id from sources where hook = $1 and source_id = $2
+union all
+select 'erased', 'erased' from erased_sources where source_hash = sha256(convert_to($1 || E'\\x1f' || $2, 'UTF8'))
+limit 1
+"""
 SAVE_SOURCE = "insert into sources (hook, source_id, message_id, conversation_id) values ($1, $2, $3, $4)"
 MOVE_SOURCES = "update sources set conversation_id = $2 where conversation_id = $1"
 ADD_DELIVERY = """
@@ -40,8 +46,8 @@ on conflict do nothing
 """
 # A conversation that is gone, or never was, takes no notice away with it.
 ADD_NOTICE = """
-insert into deliveries (id, conversation_id, channel, address, subject, text, kind)
-values ($1, (select id from conversations where id = $2 and customer_id = $3), $4, $5, $6, $7, 'notice')
+insert into deliveries (id, conversation_id, channel, address, subject, text, kind, customer_id)
+values ($1, (select id from conversations where id = $2 and customer_id = $3), $4, $5, $6, $7, 'notice', $3)
 """
 FIND_LOCALE = "select locale from conversations where id = $1 and customer_id = $2"
 CLAIM_DELIVERIES = """
