@@ -62,6 +62,14 @@ audit: setup ## hold the running stack's databases, ledger topic and money again
 	$(PY) -m toolgateway.audit.replies lines .run/stack.env | $(PY) -m agent.check_reply \
 		| $(PY) -m toolgateway.audit.replies judge || code=1; exit $$code
 
+.PHONY: export-customer
+export-customer: setup ## print all that is held about one customer of the running stack, a JSON object a line: CUSTOMER=C-1001
+	@$(PY) -m stack export-customer "$(CUSTOMER)"
+
+.PHONY: erase-customer
+erase-customer: setup ## erase one customer's personal data from the running stack; exit 3 while something of theirs is open: CUSTOMER=C-1001
+	@$(PY) -m stack erase-customer "$(CUSTOMER)"
+
 .PHONY: bench
 bench: setup ## measure the product beside floors of bare libraries, in one run (SECONDS_EACH=30)
 	@$(OFFLINE) $(PY) -m bench --seconds $(or $(SECONDS_EACH),30)

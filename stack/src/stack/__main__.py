@@ -13,6 +13,7 @@ from stack.environment import MARK
 from stack.keys import LOGINS, SERVICES, make_keys
 from stack.lifecycle import clean, down, up
 from stack.paths import RUN
+from stack.privacy import UNFINISHED, erase_customer, export_customer
 from stack.progress import CannotStartError
 from stack.supervise import supervise
 
@@ -33,6 +34,8 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("down").set_defaults(run=lambda _: down(RUN))
     commands.add_parser("clean").set_defaults(run=lambda _: clean(RUN))
     commands.add_parser("demo").set_defaults(run=lambda _: sys.exit(0 if demo(RUN / "demo") else 1))
+    _privacy(commands, "export-customer", lambda customer: export_customer(RUN, customer))
+    _privacy(commands, "erase-customer", lambda customer: sys.exit(0 if erase_customer(RUN, customer) else UNFINISHED))
     # Started by `up`, which leaves the folder in the environment, where a sweep finds it too.
     commands.add_parser("supervise").set_defaults(run=lambda _: supervise(Path(os.environ[MARK])))
     _ids(commands, "token", "customer", lambda a, keys, one: tokens.customer_token(keys, one, _now(), a.ttl_s))
@@ -50,6 +53,20 @@ _LIFE_S = {
     "service-token": tokens.SERVICE_TTL_S,
     "staff-token": tokens.STAFF_TTL_S,
 }
+
+
+def _privacy(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, act: Callable[[str], None]
+) -> None:
+    parser = commands.add_parser(name)
+    parser.add_argument("customer", metavar="CUSTOMER")
+
+    def run(arguments: argparse.Namespace) -> None:
+        if not arguments.customer:
+            raise CannotStartError(f"name a customer: make {name} CUSTOMER=…")
+        act(arguments.customer)
+
+    parser.set_defaults(run=run)
 
 
 def _ids(
