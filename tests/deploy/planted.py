@@ -104,6 +104,18 @@ PLANTED: tuple[tuple[str, str, str, str], ...] = (
         "operations: [Describe]",
         "operations: [Read]",
     ),
+    (
+        "privacy_reaches_every_topic_and_rewrites_only_letters",
+        "k8s/platform/base/kafka-users.yaml",
+        "operations: [Read, Describe, DescribeConfigs]",
+        "operations: [Read, Delete, Describe, DescribeConfigs]",
+    ),
+    (
+        "topics_are_those_of_the_code",
+        "k8s/platform/base/topics.yaml",
+        "    segment.ms: 3600000\n",
+        "    segment.ms: 604800000\n",
+    ),
     ("nothing_of_development_is_named", "k8s/gateway/base/kustomization.yaml", "PROFILE=prod", "PROFILE=dev"),
     ("nothing_of_development_is_named", "k8s/gateway/base/extra.yaml", "", "a: http://sandbox:8090\n"),
     (

@@ -15,13 +15,13 @@ Access = set[tuple[str, str, str, frozenset[str]]]
 
 
 def topics_are_those_of_the_code(manifests: Manifests) -> list[str]:
-    wanted = {t.name: (t.partitions, t.retention_h) for t in topics.ALL}
-    wanted |= {t.dlq: (1, t.retention_h) for t in topics.ALL}
+    wanted = {t.name: (t.partitions, t.retention_h, t.segment_h) for t in topics.ALL}
+    wanted |= {t.dlq: (1, t.retention_h, t.segment_h) for t in topics.ALL}
     found = {d.name: d for d in manifests.of("KafkaTopic")}
     findings = [f"KafkaTopic {name} is missing" for name in sorted(wanted.keys() - found.keys())]
     findings += [f"{found[name]} is no topic of ours" for name in sorted(found.keys() - wanted.keys())]
     for name in sorted(wanted.keys() & found.keys()):
-        topic, (partitions, hours) = found[name], wanted[name]
+        topic, (partitions, hours, segment_h) = found[name], wanted[name]
         config = topic.spec["config"]
         if topic.body["apiVersion"] != "kafka.strimzi.io/v1" or topic.body["metadata"]["labels"] != _CLUSTER:
             findings.append(f"{topic} is for another operator")
@@ -29,6 +29,8 @@ def topics_are_those_of_the_code(manifests: Manifests) -> list[str]:
             findings.append(f"{topic} has not {partitions} partitions")
         if config["retention.ms"] != hours * 3_600_000 or config["cleanup.policy"] != "delete":
             findings.append(f"{topic} is not kept {hours} h")
+        if config.get("segment.ms") != segment_h * 3_600_000:
+            findings.append(f"{topic} keeps a record more than {segment_h} h longer")
         if topic.spec["replicas"] < 3 or config["min.insync.replicas"] != topic.spec["replicas"] - 1:
             findings.append(f"{topic} is lost with a broker")
         if config["max.message.bytes"] < MAX_RECORD_BYTES:
@@ -59,6 +61,15 @@ def users_may_what_their_code_does(manifests: Manifests) -> list[str]:
         findings += [f"{users[name]} lacks {_said(right)}" for right in sorted(needs - has, key=str)]
         findings += [f"{users[name]} has {_said(right)} too many" for right in sorted(has - needs, key=str)]
     return findings
+
+
+def privacy_reaches_every_topic_and_rewrites_only_letters(manifests: Manifests) -> list[str]:
+    """What `python -m common.privacy` does, and no more; no service mounts that certificate."""
+    user = manifests.named("KafkaUser", "privacy")
+    has = _access(user) if user else set()
+    needs: Access = {("topic", t.name, "literal", _READ | {"DescribeConfigs"}) for t in topics.ALL}
+    needs |= {("topic", t.dlq, "literal", _READ | _WRITE | {"Delete"}) for t in topics.ALL}
+    return [f"KafkaUser privacy: {_said(right)}" for right in sorted(has ^ needs, key=str)]
 
 
 def _needs(name: str, pairs: code.Pairs) -> Access:

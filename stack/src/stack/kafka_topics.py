@@ -9,12 +9,16 @@ from common.topics import ALL, Topic
 from stack.kafka import MAX_MESSAGE_BYTES
 
 
-def _new(name: str, partitions: int, retention_h: int) -> NewTopic:
+def _new(name: str, partitions: int, topic: Topic) -> NewTopic:
     return NewTopic(
         name,
         partitions,
         replication_factor=1,
-        topic_configs={"retention.ms": str(retention_h * 3_600_000), "max.message.bytes": str(MAX_MESSAGE_BYTES)},
+        topic_configs={
+            "retention.ms": str(topic.retention_h * 3_600_000),
+            "segment.ms": str(topic.segment_h * 3_600_000),
+            "max.message.bytes": str(MAX_MESSAGE_BYTES),
+        },
     )
 
 
@@ -26,7 +30,7 @@ def names(topics: Iterable[Topic], prefix: str) -> list[str]:
 async def create_topics(bootstrap: str, prefix: str = "", topics: Iterable[Topic] = ALL) -> None:
     """Creates what isn't there yet. A dead letter keeps as long as its topic: it may carry the same token."""
     wanted = [
-        _new(f"{prefix}{name}", partitions, topic.retention_h)
+        _new(f"{prefix}{name}", partitions, topic)
         for topic in topics
         for name, partitions in ((topic.name, topic.partitions), (topic.dlq, 1))
     ]
