@@ -19,7 +19,7 @@ from common.topics import ACCOUNTS_CHANGED, REPLIES
 from gateway.privacy import Privacy
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-TABLES = ("conversations", "messages", "idempotency", "events", "threads", "sources", "codes", "deliveries", "outbox")
+TABLES = ("conversations", "messages", "idempotency", "events", "threads", "sources", "codes", "deliveries")
 SECRET = b"a hook secret for tests"
 
 
@@ -48,13 +48,14 @@ async def erase(world: Any, customer: str) -> dict[str, int]:
 
 
 async def rows_of(world: Any, mark: str = "") -> list[str]:
+    """Rows that hold ``mark``; what waits in the outbox is on its way and counted by nobody."""
     rows = [r[0] for table in TABLES for r in await world.pool.fetch(f"select t::text from {table} t")]
-    rows += [r[0] for r in await world.pool.fetch("select convert_from(payload, 'UTF8') from outbox")]
     return sorted(row for row in rows if mark in row)
 
 
 async def everything(world: Any) -> str:
-    return str(await rows_of(world))
+    waiting = await world.pool.fetch("select key || convert_from(payload, 'UTF8') from outbox")
+    return str([await rows_of(world), [row[0] for row in waiting]])
 
 
 async def mail_in(world: Any, text: str, *, sender: str, own: str) -> tuple[int, Any]:
@@ -109,7 +110,7 @@ async def test_an_erasure_takes_all_of_theirs_and_what_is_read_of_it_is_missing(
     before = await rows_of(world, f"bob{tag}")
     counts = await erase(world, maya)
     assert (counts["conversations"], counts["events"], counts["sources"], counts["codes"]) == (2, 1, 1, 1)
-    assert await rows_of(world, f"maya{tag}") == []
+    assert f"maya{tag}" not in await everything(world)
     assert await rows_of(world, f"bob{tag}") == before
     for path in ("", "/events", f"/messages/{message}/events"):
         status, _ = await world.customer(maya).call("GET", f"/v1/conversations/{conversation}{path}")
