@@ -115,7 +115,7 @@ async def test_a_run_that_was_under_way_saves_and_says_nothing_any_more(
 async def test_a_message_that_is_being_stored_meanwhile_does_not_survive(
     bench: Any, privacy: Privacy, make_work: Any
 ) -> None:
-    """Its transaction has passed the trigger before the tombstone was there, and commits after the erasure began."""
+    """It looked for the tombstone before that was there, and commits after the erasure began."""
     new = make_work("maya begins", conversation_id="conv_maya", message_id="msg_3", seq=3)
     async with bench.pool.acquire() as conn:
         transaction = conn.transaction()

@@ -1,8 +1,8 @@
 """How one schema erases: first what names the conversations as erased, then the rows, so that nothing comes back.
 
-A late event may be writing while we delete. So the tombstones are committed first; every statement that begins after
-that is refused by a trigger; those that began before are waited for; only then the rows go, with the record of it, in
-one transaction. Killed anywhere, the same command goes on from what it finds.
+A late event may be writing while we delete. So the tombstones are committed first, and every statement that begins
+after that finds them; those that began before are waited for; only then the rows go, with the record of it, in one
+transaction. Killed anywhere, the same command goes on from what it finds.
 """
 
 import asyncio

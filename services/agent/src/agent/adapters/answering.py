@@ -6,7 +6,7 @@ from typing import Any
 
 import asyncpg
 
-from agent.adapters.store import URGENCY, WRITES_AGAIN, Standing
+from agent.adapters.store import NOT_ERASED, URGENCY, WRITES_AGAIN, Standing
 from common import db
 from common.events import CustomerMessage, WorkItem
 from common.outbox import Outgoing, outbox_values, queued_for_each
@@ -37,6 +37,7 @@ with item as (
                             for no key update skip locked) known on true
      where not exists (select 1 from inbox where consumer_group = $1 and inbox.event_id = i.event_id)
        and (free or not exists (select 1 from conversations where id = i.conversation_id))
+       and {NOT_ERASED.format("i.conversation_id")}
 ), arrived as (
     insert into conversations as c (id, customer_id, channel, language, locale, thread_ref, owner_version)
     select conversation_id, customer_id, channel, language, locale, thread_ref, seen_version
@@ -94,7 +95,7 @@ class Answering:
 
     async def save_answered(self, answered: Answered) -> bool:
         """Store a message with its reply; False, and nothing stored, if it came before or if the conversation isn't
-        as it was ``seen``.
+        as it was ``seen``, or was erased.
         """
         try:
             return await self._save(answered)
