@@ -374,7 +374,8 @@ async def world(shared_world: World, module_database: TestDatabase) -> World:
     """The file's gateway, empty again: a group takes seconds to join, a truncate takes none."""
     admin = await asyncpg.connect(module_database.dsn("admin"), server_settings={"search_path": "gateway"})
     try:
-        await admin.execute(f"truncate {TABLES} restart identity cascade")
+        # Numbers go on: the relay still holds those of rows it has sent and not yet marked.
+        await admin.execute(f"truncate {TABLES} cascade")
     finally:
         await admin.close()
     shared_world.start_over()
