@@ -256,7 +256,7 @@ def parameters(asked: Sequence[tuple[Writing, str | None]]) -> list[list[Any]]:
         [k.message_id for _, _, k in kept],
         [k.seq for _, _, k in kept],
         [k.event for _, _, k in kept],
-        [db.dump_json(k.data) for _, _, k in kept],
+        [k.body for _, _, k in kept],
         [k.writer for _, _, k in kept],
         [k.owner_version for _, _, k in kept],
         [conversation_id for conversation_id, _ in ended],
@@ -279,7 +279,7 @@ def _first_seqs(plan: Plan) -> dict[str, int]:
 def _saved(writing: Writing, positions: dict[tuple[str, int], int]) -> Saved:
     plan = writing.plan
     events = [
-        StoredEvent(writing.conversation_id, k.message_id, k.seq, position, k.event, k.data, k.writer)
+        StoredEvent(writing.conversation_id, k.message_id, k.seq, position, k.event, k.data, k.writer, k.body)
         for k in plan.events
         if (position := positions.get((k.message_id, k.seq))) is not None
     ]

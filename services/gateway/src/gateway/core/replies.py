@@ -1,13 +1,15 @@
 """What becomes of reply events: which are kept, which come too late, what an ended message leaves (R14, C9)."""
 
-import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from common.events import ReplyEvent
-from gateway.core.frames import AUTHORS
+from gateway.core.frames import AUTHORS, compact
 
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 # What the customer sees of an answer whose conversation a person took over in the meantime.
 _OVERTAKEN: dict[str, Any] = {"route": "human", "handoff": True, "citations": [], "reply": ""}
 
@@ -31,6 +33,11 @@ class Kept:
     data: dict[str, Any]
     writer: str
     owner_version: int
+
+    @cached_property
+    def body(self) -> str:
+        """The data as JSON: written once, for the store and for every stream."""
+        return compact(self.data)
 
 
 @dataclass(frozen=True)
@@ -78,9 +85,13 @@ def plan_replies(known: Known, events: Sequence[ReplyEvent]) -> Plan:
             dropped += 1
             seq, data = last.get(event.message_id, 0) + 1, {"message_id": event.message_id, **_OVERTAKEN}
         else:
-            seq, data = event.seq, storable(event.data)
+            seq, data = event.seq, event.data
         last[event.message_id] = seq
-        kept.append(Kept(event.message_id, seq, event.event, data, event.writer, event.owner_version))
+        keep = Kept(event.message_id, seq, event.event, data, event.writer, event.owner_version)
+        if not _is_storable(keep.body):
+            data = storable(data)
+            keep = replace(keep, data=data)
+        kept.append(keep)
         if event.event == "done":
             done.add(event.message_id)
             finished.append(_finish(event, data))
@@ -110,11 +121,14 @@ def _learn(data: dict[str, Any]) -> tuple[str, bool]:
 
 def storable(data: dict[str, Any]) -> dict[str, Any]:
     """Return the data without what JSONB refuses (U+0000, half a surrogate pair): a reply isn't lost over one sign."""
-    text = json.dumps(data, ensure_ascii=True)
-    if "\\u0000" not in text and "\\ud" not in text:
+    if _is_storable(compact(data)):
         return data
     cleaned: dict[str, Any] = _clean(data)
     return cleaned
+
+
+def _is_storable(body: str) -> bool:
+    return "\\u0000" not in body and (body.isascii() or _HALF_A_PAIR.search(body) is None)
 
 
 def _clean(value: Any) -> Any:

@@ -16,6 +16,9 @@ _ID = re.compile(r"[A-Za-z0-9_.:-]{1,100}", re.ASCII)
 _LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}", re.ASCII)
 _KEY = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?", re.ASCII)
 _EVENT_ID = re.compile(r"[0-9]{1,30}", re.ASCII)
+# Made once: `json.dumps` makes a new one at each call with other than the stock separators.
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _MAX_BIGINT = 2**63 - 1
 
 
@@ -107,10 +110,9 @@ def read_locale(value: object) -> str | None:
 
 def is_storable(text: str) -> bool:
     """Say whether PostgreSQL and UTF-8 can hold the text."""
-    return "\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+    return "\x00" not in text and (text.isascii() or _HALF_A_PAIR.search(text) is None)
 
 
 def digest(value: object) -> bytes:
     """Return SHA-256 over the canonical JSON of a body, so that spacing and member order don't count."""
-    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).digest()
+    return hashlib.sha256(_canonical(value).encode()).digest()
