@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from json import dumps, loads
 from typing import Any, cast
 
 import aiohttp
@@ -15,11 +14,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
-from yarl import URL
 
 from common import db
 from common.errors import OutcomeUnknown, Transient
-from common.exchange import Ask, Exchanges, NoAnswer, NotReachable
 from common.serving import OneWrite
 from common.stopping import HTTP_GRACE_S
 from common.telemetry import get_logger, traceparent
@@ -140,6 +137,7 @@ class Reply:
 
     status: int
     body: Any
+    headers: Mapping[str, str]
 
 
 class ServiceClient:
@@ -147,15 +145,12 @@ class ServiceClient:
 
     def __init__(self, base_url: str, *, timeout_s: float, connections: int = 100) -> None:
         self._base = base_url.rstrip("/")
-        self._timeout_s, self._connections = timeout_s, connections
-        self._exchanges: Exchanges | None = None
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(timeout_s, 2.0))
+        self._connections = connections
         self._session: aiohttp.ClientSession | None = None
-        self._send = self._over_plain if Exchanges.can_reach(URL(self._base)) else self._over_session
 
     async def close(self) -> None:
         """Close the pooled connections."""
-        if self._exchanges is not None:
-            self._exchanges.close()
         if self._session is not None:
             await self._session.close()
 
@@ -170,33 +165,27 @@ class ServiceClient:
         timeout_s: float | None = None,
     ) -> Reply:
         """Send one request. Raises Transient when it never left, OutcomeUnknown when its answer was lost."""
-        body = None if json is None else dumps(json).encode()
-        ask = Ask(
-            method, path, body, params, {"traceparent": traceparent(), **(headers or {})}, timeout_s or self._timeout_s
-        )
+        session = self._open()
+        limit = aiohttp.ClientTimeout(total=timeout_s, sock_connect=2.0) if timeout_s else self._timeout
         try:
-            status, content_type, content = await self._send(ask)
-            if "json" in content_type:
-                return Reply(status, loads(content) if content.strip() else None)
-            return Reply(status, content.decode("utf-8", "replace"))
-        except (NotReachable, aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as e:
+            async with session.request(
+                method,
+                self._base + path,
+                json=json,
+                params=params,
+                headers={"traceparent": traceparent(), **(headers or {})},
+                timeout=limit,
+            ) as response:
+                is_json = "json" in response.content_type
+                body = await (response.json(content_type=None) if is_json else response.text())
+                return Reply(response.status, body, response.headers)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as e:
             raise Transient(f"{self._base} is not reachable") from e
-        except (NoAnswer, aiohttp.ClientError, TimeoutError, ValueError) as e:
+        except (aiohttp.ClientError, TimeoutError, ValueError) as e:
             raise OutcomeUnknown(f"{method} {path} got no usable answer: {type(e).__name__}") from e
 
-    async def _over_plain(self, ask: Ask) -> tuple[int, str, bytes]:
-        if self._exchanges is None:
-            self._exchanges = Exchanges(URL(self._base), most=self._connections)
-        status, headers, content = await self._exchanges.request(ask)
-        return status, headers.get(b"content-type", b"").decode("latin-1"), content
-
-    async def _over_session(self, ask: Ask) -> tuple[int, str, bytes]:
+    def _open(self) -> aiohttp.ClientSession:
         # Opened at the first call, since a session belongs to the loop that runs it.
         if self._session is None or self._session.closed:
             self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=self._connections))
-        headers = ask.headers if ask.body is None else {**ask.headers, "Content-Type": "application/json"}
-        limit = aiohttp.ClientTimeout(total=ask.timeout_s, sock_connect=min(ask.timeout_s, 2.0))
-        async with self._session.request(
-            ask.method, self._base + ask.path, data=ask.body, params=ask.params, headers=headers, timeout=limit
-        ) as answer:
-            return answer.status, answer.headers.get("Content-Type", ""), await answer.read()
+        return self._session
