@@ -131,6 +131,25 @@ async def test_a_message_that_is_being_stored_meanwhile_does_not_survive(
     assert "maya" not in await everything(bench.pool)
 
 
+async def test_cut_off_in_between_it_goes_on_where_it_stopped(
+    bench: Any, privacy: Privacy, make_work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut_off(*_: Any) -> Any:
+        raise ConnectionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("agent.privacy.count_touched", cut_off)
+        with pytest.raises(ConnectionError):
+            await privacy.erase(MAYA, "erased-1")
+    assert "hello maya" in await everything(bench.pool), "all or nothing"
+    late = make_work("maya again", conversation_id="conv_maya", message_id="msg_late", seq=2)
+    with pytest.raises(Forgotten):
+        await db.in_transaction(bench.pool, lambda conn: save_arrival(conn, late))
+    assert (await privacy.erase(MAYA, "erased-1"))["conversations"] == 1
+    assert "maya" not in await everything(bench.pool)
+    assert await bench.pool.fetchval("select count(*) from erasures") == 1
+
+
 async def test_many_erasures_beside_many_messages_leave_no_row(bench: Any, privacy: Privacy, make_work: Any) -> None:
     async def write(n: int) -> None:
         work = make_work(f"maya {n}", conversation_id="conv_maya", message_id=f"msg_n{n}", seq=n)
