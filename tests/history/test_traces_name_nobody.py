@@ -21,8 +21,12 @@ from stack.paths import RUN
 from tests.integration.world import World, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-# What a span may say beside its name; whoever adds one says here that it is nobody's.
-ATTRIBUTES = {"kind"}
+# What a span may say beside its name; whoever adds one says here that it is nobody's. A path may hold a conversation's
+# or a row's name.
+ATTRIBUTES = {
+    "kind", "server.address", "server.port", "url.path", "url.scheme", "http.request.method", "http.route",
+    "http.response.status_code", "network.protocol.version", "code.function.name", "error.type",
+}  # fmt: skip
 
 
 class Collector:
@@ -92,14 +96,17 @@ async def test_neither_spans_nor_logs_of_a_turn_hold_anything_personal(run: Path
         address = {"line1": f"{tag} Street", "city": "Bonn", "postal_code": "53111", "country": "DE"}
         order = await world.order(customer, "64.00", address=address, note=f"note {tag}")
         chat = await world.conversation(customer)
-        await world.say(customer, f"My blender arrived damaged, order {order}. Please refund the blender.", chat)
+        turn = await world.say(customer, f"My blender arrived damaged, order {order}. Please refund the blender.", chat)
+        assert [action["status"] for action in turn.actions] == ["succeeded"]
         await world.say(customer, f"Where is my order {order}? It was for aunt {tag}.", chat)
         await world.say(customer, f"I want to talk to a person. {tag}", chat)
+        # A payment asked for past the agent, so that its trace begins here and is collected.
+        other = await world.order(customer, "30.00", address=address)
+        assert (await world.refund(customer, other, "L1", "30.00"))["status"] == "succeeded"
         async with asyncio.timeout(60):
             reported = {"gateway", "router", "agent-fixed", "agent-loop", "toolgateway", "approvals"}
             await until(_reported(collector, reported), "spans of every service")
     names = {span.name for _, span in collector.spans()}
-    assert "ledger.execute" in names
     assert {"support.messages.v1 process", "support.work.agent.v1 process", "support.replies.v1 process"} <= names
     attributes = {a.key for _, span in collector.spans() for a in span.attributes}
     assert attributes <= ATTRIBUTES
@@ -115,6 +122,7 @@ async def test_neither_spans_nor_logs_of_a_turn_hold_anything_personal(run: Path
 
 def _reported(collector: Collector, services: set[str]) -> Any:
     async def all_there() -> bool:
-        return services <= {service for service, _ in collector.spans()}
+        spans = collector.spans()
+        return services <= {service for service, _ in spans} and "ledger.execute" in {span.name for _, span in spans}
 
     return all_there

@@ -1,11 +1,19 @@
-"""A trace's ids travel on as they came, with no collector and no span; what is no trace begins a new one."""
+"""A trace's ids travel on as they came, with no collector and no span; what is no trace begins a new one.
+
+What is collected holds no text of an error.
+"""
 
 import re
 from datetime import UTC, datetime
 
 import pytest
 from aiokafka.partitioner import DefaultPartitioner
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
+from common import telemetry
 from common.producer import _partition_of, event_headers
 from common.telemetry import _with_trace, continue_trace, traceparent
 
@@ -38,3 +46,27 @@ def test_a_key_goes_where_every_other_client_would_put_it() -> None:
         key = f"conv_{n:032x}".encode()
         assert _partition_of(key, partitions, partitions) == DefaultPartitioner()(key, partitions, partitions)
     assert _partition_of(None, partitions, [4]) == 4
+
+
+@pytest.fixture
+def finished(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    """The spans that ended, as a collector would get them."""
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(telemetry, "_recording", True)
+    monkeypatch.setattr(telemetry, "tracer", lambda: provider.get_tracer("test"))
+    return exporter
+
+
+def test_a_span_that_ends_in_an_error_names_its_type_and_says_nothing_of_its_text(
+    finished: InMemorySpanExporter,
+) -> None:
+    for block in (telemetry.span("inner", kind="refund"), continue_trace("outer", {"traceparent": CAME})):
+        with pytest.raises(ValueError), block:
+            raise ValueError("Key (address)=(ada@customers.example) already exists")
+    inner, outer = finished.get_finished_spans()
+    assert "ada@" not in inner.to_json() + outer.to_json()
+    assert (inner.status.status_code, inner.status.description) == (StatusCode.ERROR, "ValueError")
+    assert dict(inner.attributes or {}) == {"kind": "refund"}
+    assert outer.parent is not None
+    assert f"{outer.context.trace_id:032x}" in CAME

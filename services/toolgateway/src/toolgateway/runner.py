@@ -12,7 +12,7 @@ from prometheus_client import Counter
 from common import db
 from common.crash import crash_point
 from common.errors import Verdict
-from common.telemetry import get_logger, tracer
+from common.telemetry import get_logger, span
 from toolgateway.adapters import old_addresses, operations, store
 from toolgateway.adapters.old_addresses import OldAddresses
 from toolgateway.core.actions import Action
@@ -57,7 +57,7 @@ class Runner:
 
     async def first_try(self, action: Action, audience: Audience) -> Action:
         """Send a freshly written or freshly approved row, whose facts were read a moment ago."""
-        with tracer().start_as_current_span("ledger.execute", attributes={"kind": action.kind}):
+        with span("ledger.execute", kind=action.kind):
             return await self._settle(action, await self._attempt(action), audience, cause="settled")
 
     async def resume(self, key: str, recheck: Recheck) -> tuple[Action | None, bool]:
