@@ -1,7 +1,7 @@
 """`make export-customer` and `make erase-customer`: every part's own command against the running stack, in order.
 
 What is done here by hand for one machine is the runbook of a cluster (docs/runbooks/privacy.md): find, check, erase
-where messages are answered first and where they come in last, then the dead letters.
+where messages are answered first, then the dead letters, and where messages come in last.
 """
 
 import json
@@ -21,14 +21,14 @@ from stack.environment import Stack, process_environment
 from stack.progress import CannotStartError
 from stack.secrets_file import keep_secrets
 
-# Part → the process whose environment it runs in. The order is that of an erasure: the gateway's rows tell which
-# conversations are theirs, so they go last, and an erasure that was cut off finds them again.
+# Part → the process whose environment it runs in; `common` is the topics. The order is that of an erasure: the gateway's
+# rows tell which conversations are theirs, so they go last, and an erasure that was cut off finds them again.
 PARTS = {
     "agent": "agent-fixed",
     "approvals": "approvals",
     "toolgateway": "toolgateway",
-    "gateway": "gateway",
     "common": "gateway",
+    "gateway": "gateway",
 }
 UNFINISHED = 3
 # An answer under way ends within this; what waits for a person doesn't, and is told.
