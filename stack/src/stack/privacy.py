@@ -21,8 +21,8 @@ from stack.environment import Stack, process_environment
 from stack.progress import CannotStartError
 from stack.secrets_file import keep_secrets
 
-# Part → the process whose environment it runs in; `common` is the topics. The order is that of an erasure: the gateway's
-# rows tell which conversations are theirs, so they go last, and an erasure that was cut off finds them again.
+# Part → the process whose environment it runs in; `common` is the topics. The order is that of an erasure: the rows of
+# the gateway tell which conversations are theirs, so they go last, and an erasure that was cut off finds them again.
 PARTS = {
     "agent": "agent-fixed",
     "approvals": "approvals",
