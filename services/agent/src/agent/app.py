@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 from redis.asyncio import Redis
 
-from agent.adapters.claim_reader import load_reader
+from agent.adapters.claim_readers import load_reader
 from agent.adapters.gateway import ChannelGateway
 from agent.adapters.run_store import ClaimedRun, RunStore
 from agent.adapters.search_index import SearchIndex, build_index

@@ -7,9 +7,10 @@ from typing import IO, BinaryIO
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agent.adapters.claim_reader import ClaimReader, load_reader
+from agent.adapters.claim_readers import ClaimReaders, load_reader
 from agent.core.claims import Facts, check_reply, split_sentences
-from agent.core.claims.segments import text_of
+from agent.core.claims.check import parts_of
+from agent.core.claims.segments import Segment
 
 # As many lines as are read ahead where they are there already: encoding them together takes a third of the time.
 _BLOCK = 64
@@ -23,7 +24,7 @@ class _Line(BaseModel):
     facts: Facts
 
 
-def answer(line: str, reader: ClaimReader | None = None) -> dict[str, object]:
+def answer(line: str, reader: ClaimReaders | None = None) -> dict[str, object]:
     """Judge one input line; one that cannot be read gives `{"id", "error"}`, id null when even that is unreadable."""
     try:
         raw = json.loads(line)
@@ -43,12 +44,12 @@ def answer(line: str, reader: ClaimReader | None = None) -> dict[str, object]:
     }
 
 
-def run(blocks: Iterable[Sequence[str]], out: IO[str], reader: ClaimReader | None = None) -> None:
+def run(blocks: Iterable[Sequence[str]], out: IO[str], reader: ClaimReaders | None = None) -> None:
     """Answer every non-blank line, a block as soon as it is there."""
     for block in blocks:
         lines = [line for line in block if line.strip()]
         if reader:
-            reader.warm([text_of(sentence) for line in lines for sentence in split_sentences(_reply(line))])
+            reader.warm([part for line in lines for part in _parts(line)])
         for line in lines:
             out.write(json.dumps(answer(line, reader), ensure_ascii=False) + "\n")
         out.flush()
@@ -68,12 +69,15 @@ def _decoded(lines: list[bytes]) -> Iterator[list[str]]:
         yield [line.decode("utf-8", errors="replace") for line in lines[start : start + _BLOCK]]
 
 
-def _reply(line: str) -> str:
+def _parts(line: str) -> Iterator[Segment]:
     try:
-        reply = json.loads(line)["reply"]
+        raw = json.loads(line)
+        reply, language = raw["reply"], raw["language"]
     except (ValueError, RecursionError, KeyError, TypeError):
-        return ""
-    return reply if isinstance(reply, str) else ""
+        return
+    if isinstance(reply, str) and isinstance(language, str):
+        for sentence in split_sentences(reply):
+            yield from parts_of(sentence, language)
 
 
 if __name__ == "__main__":

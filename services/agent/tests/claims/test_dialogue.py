@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from agent.adapters.claim_reader import load_reader
+from agent.adapters.claim_readers import load_reader
 from agent.core.claims import Action, Facts, Order, check_reply
 
 READER = load_reader()

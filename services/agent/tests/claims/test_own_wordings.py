@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from agent.adapters.claim_reader import load_reader
+from agent.adapters.claim_readers import load_reader
 from agent.core.claims import Action, Facts, Order, ReplyCheck
 from agent.core.claims import check_reply as check
 from agent.core.outcomes import Telling, tell_outcome, what_it_is

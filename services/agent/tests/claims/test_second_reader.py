@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent.adapters.claim_reader import ClaimReader, artefact, load_reader
+from agent.adapters import claim_encoder, claim_network
+from agent.adapters.claim_encoder import ClaimEncoder
+from agent.adapters.claim_network import ClaimNetwork
+from agent.adapters.claim_reader import ClaimReader, artefact
+from agent.adapters.claim_readers import load_reader
 from agent.adapters.encoding import load_encoder
 from agent.core.claims import Action, Facts, Opinion, Order, Reader, Segment, check_reply, templated_truth
 
@@ -19,7 +23,7 @@ needs_encoder = pytest.mark.skipif(TRAINED is None, reason="the sentence encoder
 
 def saying(topic: str, share: float, manner: str = "done") -> Reader:
     """A reader that sees the same in everything, and nothing claimed for the rest."""
-    opinion = Opinion(((topic, share), ("none", 1 - share)), ((manner, 1.0),))
+    opinion = Opinion((((topic, manner, share),),) if topic != "none" else ())
 
     def read(segments: Any) -> list[Opinion]:
         return [opinion for _ in segments]
@@ -67,7 +71,7 @@ def test_each_deed_of_a_sentence_is_put_to_the_reader_by_itself() -> None:
 
     def read(segments: Any) -> list[Opinion]:
         seen.extend(segments)
-        return [Opinion((("none", 1.0),), (("done", 1.0),)) for _ in segments]
+        return [Opinion(()) for _ in segments]
 
     check_reply("I refunded $27.00, and order 7001000 has been cancelled.", "en", SUCCEEDED, read)
     assert len(seen) == 2
@@ -81,6 +85,25 @@ def test_the_packaged_weights_fit_this_code_and_this_encoder() -> None:
     assert encoder is not None
     assert ClaimReader(encoder, artefact())([]) == []
     assert artefact().stat().st_size < 2_000_000
+
+
+def test_the_packaged_network_fits_this_code() -> None:
+    network = ClaimNetwork(ClaimEncoder(claim_encoder.artefact()), claim_network.artefact())
+    assert network([]) == []
+    assert claim_network.artefact().stat().st_size < 2_000_000
+    assert claim_encoder.artefact().stat().st_size < 20_000_000
+
+
+def test_a_sentence_that_speaks_of_two_kinds_is_true_only_when_both_are() -> None:
+    said = (("refund", "done", 0.9),), (("cancel", "done", 0.9),)
+
+    def read(segments: Any) -> list[Opinion]:
+        return [Opinion(said) for _ in segments]
+
+    cancelled = Action(key="cancel:7001000", kind="cancel", status="succeeded")
+    both = Facts(actions=(*SUCCEEDED.actions, cancelled))
+    assert check_reply("Zorbed and sealed, my friend.", "en", both, read).holds
+    assert not check_reply("Zorbed and sealed, my friend.", "en", SUCCEEDED, read).holds
 
 
 @needs_encoder

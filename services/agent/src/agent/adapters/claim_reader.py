@@ -1,4 +1,4 @@
-"""The reply check's trained second reader: meaning, letters and the rules' own ideas, one weight each, no pickle."""
+"""The reply check's trained linear reader: meaning, letters and the rules' own ideas, one weight each, no pickle."""
 
 import hashlib
 import json
@@ -6,7 +6,6 @@ import re
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
-from functools import cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -14,11 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.adapters.encoding import Encoder, Remembered, load_encoder
-from agent.core.claims.opinion import Opinion
+from agent.adapters.encoding import Encoder, Remembered
+from agent.core.claims.opinion import NOTHING, Opinion
 from agent.core.claims.segments import IDEAS, KINDS, STATUSES, Segment
 
 Floats = NDArray[np.float32]
+Ranked = tuple[tuple[str, float], ...]
 BUCKETS = 8_192
 IDEA_COUNT = len(IDEAS) + 2 * len(KINDS) + len(STATUSES) + 6
 _FORMAT = f"sentence + letters 4, words 1-2, crc32 mod {BUCKETS} + {IDEA_COUNT} ideas, v1"
@@ -67,7 +67,7 @@ class ClaimReader:
         scores = scores + values @ self._weights["letters"][buckets]
         scores = scores + np.asarray(segment.ideas, dtype=np.float32) @ self._ideas
         split = len(self._topics)
-        return Opinion(_ranked(self._topics, scores[:split]), _ranked(self._manners, scores[split:]))
+        return opinion_of(_ranked(self._topics, scores[:split]), _ranked(self._manners, scores[split:]))
 
 
 def letters(text: str, language: str) -> tuple[NDArray[np.int64], Floats]:
@@ -113,14 +113,17 @@ def artefact() -> Path:
     return Path(str(resources.files("agent") / "claim_reader.npz"))
 
 
-@cache
-def load_reader() -> ClaimReader | None:
-    """The second reader, or None where the encoder's wheel isn't installed (the rules then judge alone)."""
-    encoder = load_encoder()
-    return ClaimReader(encoder) if encoder else None
+def opinion_of(topics: Ranked, manners: Ranked) -> Opinion:
+    """Likely topics and likely manners as an opinion: a manner is as likely of one topic as of another."""
+    groups: dict[str, list[tuple[str, str, float]]] = {}
+    for topic, probability in topics:
+        if topic != NOTHING:
+            said = groups.setdefault(topic.partition(":")[0], [])
+            said += [(topic, manner, probability * share) for manner, share in manners]
+    return Opinion(tuple(map(tuple, groups.values())))
 
 
-def _ranked(names: Sequence[str], scores: Floats) -> tuple[tuple[str, float], ...]:
+def _ranked(names: Sequence[str], scores: Floats) -> Ranked:
     exponents = np.exp(scores - scores.max())
     shares = exponents / exponents.sum()
     return tuple((names[i], float(shares[i])) for i in np.argsort(-shares)[:6])

@@ -278,6 +278,8 @@ ENGLISH = Source(
         "phone": (r"phone", r"mobile", r"telephone", r"cell"),
         "name": (r"name", r"surname"),
         "address": (r"address",),
+        "password": (r"passwords?", r"passcode", r"pin"),
+        "birthdate": (r"date of birth", r"birth ?da(?:y|te)"),
     },
     exact_time=(
         r"(?:be|is) (?:there|with you|here|at yours) .. (?:tomorrow|tonight)",

@@ -267,6 +267,8 @@ FRENCH = Source(
         "phone": (r"téléphone", r"portable", r"mobile"),
         "name": (r"nom", r"prénom"),
         "address": (r"adresse",),
+        "password": (r"mots? de passe",),
+        "birthdate": (r"date de naissance", r"anniversaire"),
     },
     exact_time=(
         r"demain .. (?:sera|aurez|arrive)",

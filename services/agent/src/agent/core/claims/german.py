@@ -266,8 +266,10 @@ GERMAN = Source(
     fields={
         "email": (r"e-?mail\S*", r"mail-?adresse", r"mailadresse"),
         "phone": (r"telefon\w*", r"handy\w*", r"mobil\w*", r"rufnummer"),
-        "name": (r"namen?", r"nachname\w*", r"vorname\w*"),
+        "name": (r"namen?", r"(?:nach|vor|familien|geburts)name\w*"),
         "address": (r"\w*adresse", r"\w*anschrift"),
+        "password": (r"passw[oö]rt\w*", r"kennw[oö]rt\w*"),
+        "birthdate": (r"geburts(?:datum|tag)\w*",),
     },
     exact_time=(
         r"morgen .. (?:ist|wird) .. da(?: sein)?",

@@ -32,6 +32,11 @@ _STATES: dict[Manner, State] = {
 _LIST = re.compile(
     r"ordx\d+(?: ?(?:and|y|e|et|und|sowie|plus|as well as|ainsi que|así como|[,&/+])? ?(?:[^\W\d]+ )?ordx\d+)+"
 )
+_ALSO = re.compile(
+    r"ordx\d+ .*\bordx\d+\b.{0,40}?\b(?:too|also|as well|likewise|aussi|également|también|tambien|igual|ebenfalls|"
+    r"auch|genauso)\b|\b(?:too|also|as well|aussi|également|también|ebenfalls|auch|comme)\b.{0,12}\bordx\d+(?<=\d)$|"
+    r"^\W*(?:both|beide\w*|les deux|ambos|ambas|los dos|las dos)\b.*ordx"
+)
 _STATUS_FITS = {
     "shipped": frozenset({"shipped", "delivered", "lost"}),
     "moving": frozenset({"shipped"}),
@@ -158,6 +163,9 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
     missing = next((o for o in _listed(reading.clause, said) if not any(_is_of_order(r, o) for r in standing)), None)
     if missing:
         return False, f"no such row of order {missing}"
+    unchanged = _field_without_row(reading, standing, lexicon)
+    if unchanged:
+        return False, f"no such row of the {unchanged}"
     moved = all(any(is_of(r, [line]) for r in standing) for line in lines)
     unproven = _unproven(reading, said, standing, sentence, lexicon) if moved else "a line is named that no row moved"
     return not unproven, unproven or "row " + ", ".join(r.key or r.kind for r in standing)
@@ -195,6 +203,8 @@ def _denial(reading: Reading, rows: list[Action], said: Values, facts: Facts) ->
 
 def _listed(clause: str, said: Values) -> tuple[str, ...]:
     """Orders named in one breath ("both 4417028 and 4417029"): what is said of one is said of each."""
+    if _ALSO.search(clause):
+        return said.orders
     listed = {int(n) for found in _LIST.finditer(clause) for n in re.findall(r"ordx(\d+)", found.group())}
     return tuple(said.orders[at] for at, n in enumerate(placeholders(clause, "ordx")) if n in listed)
 
@@ -227,13 +237,30 @@ def _fits(row: Action, said: Values, reading: Reading, lexicon: Lexicon) -> bool
 
 
 def _field_fits(row: Action, reading: Reading, lexicon: Lexicon) -> bool:
+    field = _field_of(row)
+    named = _fields_named(reading, lexicon)
+    return field not in lexicon.fields or not named or field in named
+
+
+def _field_without_row(reading: Reading, standing: list[Action], lexicon: Lexicon) -> str | None:
+    """ "Name and email are changed": one row does not prove both."""
+    fields = {_field_of(row) for row in standing}
+    if "account_change" not in reading.kinds or not fields <= set(lexicon.fields) or is_denied(reading.clause, lexicon):
+        return None
+    return next(iter(sorted(_fields_named(reading, lexicon) - fields)), None)
+
+
+def _field_of(row: Action) -> str:
+    """What an account change is of: its key reads `account_change:<customer>:<field>:…`; "" where it doesn't say."""
     parts = row.key.split(":")
-    if row.kind != "account_change" or len(parts) < 3 or parts[2] not in lexicon.fields:
-        return True
+    return parts[2] if row.kind == "account_change" and len(parts) > 2 else ""
+
+
+def _fields_named(reading: Reading, lexicon: Lexicon) -> set[str]:
     named = {f for f, words in lexicon.fields.items() if words.search(reading.clause)}
     if "email" in named:
         named.discard("address")
-    return not named or parts[2] in named
+    return named
 
 
 def _is_whole(row: Action) -> bool:

@@ -1,6 +1,6 @@
 """In which manner a clause speaks of a deed: done, running, waiting, decided, promised, denied."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from agent.core.claims.lexicon import Lexicon
 
@@ -18,6 +18,8 @@ Manner = Literal[
     "negated",
     "absent",
 ]
+
+MANNERS = get_args(Manner)
 
 
 def find_manner(clause: str, lexicon: Lexicon, *, about_people: bool) -> Manner:

@@ -1,4 +1,4 @@
-"""A second reader's opinion of a segment: probable readings, and how far the facts bear out each of them."""
+"""A second reader's opinion of a segment: how each kind may be spoken of, and how far the facts bear that out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,17 @@ from agent.core.claims.segments import Segment
 
 NOTHING = "none"
 # What a reading this improbable says can no longer turn a verdict, and judging it costs time.
-_FAINT = 0.01
+FAINT = 0.004
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """Probabilities: what is spoken of (`none`, or kinds and status), and in which manner; likeliest first."""
+    """A group for each kind that may be spoken of: (topic, manner, probability); what a group lacks to 1 is silence.
 
-    topics: tuple[tuple[str, float], ...]
-    manners: tuple[tuple[str, float], ...]
+    A sentence may speak of several kinds at once, so the groups are independent of each other.
+    """
+
+    groups: tuple[tuple[tuple[str, str, float], ...], ...]
 
 
 Reader = Callable[[Sequence[Segment]], Sequence[Opinion]]
@@ -36,16 +38,26 @@ class Weighed:
 
 
 def weigh(segment: Segment, opinion: Opinion, judge_one: Judge) -> Weighed:
-    """Judge every probable reading and add up; the likeliest reading of a side may claim nothing and is None then."""
-    total = good = 0.0
+    """Judge every probable reading; all is true when each kind spoken of is, and silence names nothing unreal."""
+    holds = silence = 1.0
     best: dict[bool, tuple[float, Claim | None]] = {}
-    for reading, share in _readings(segment, opinion):
-        holds, claim = judge_one(reading)
-        total += share
-        good += share * holds
-        if share > best.get(holds, (0.0, None))[0]:
-            best[holds] = (share, claim)
-    return Weighed(good / total if total else 0.5, best.get(True, (0.0, None))[1], best.get(False, (0.0, None))[1])
+    for group in opinion.groups:
+        false = 0.0
+        for topic, manner, share in group:
+            if share < FAINT:
+                continue
+            true, claim = judge_one(reading_of(topic, manner, segment.clause))
+            false += 0.0 if true else share
+            if share > best.get(true, (0.0, None))[0]:
+                best[true] = (share, claim)
+        silence *= 1 - sum(share for _, _, share in group)
+        holds *= 1 - false
+    quiet, _ = judge_one(None)
+    if not quiet:
+        holds *= 1 - silence
+    if silence > best.get(quiet, (0.0, None))[0]:
+        best[quiet] = (silence, None)
+    return Weighed(max(holds, 0.0), best.get(True, (0.0, None))[1], best.get(False, (0.0, None))[1])
 
 
 def reading_of(topic: str, manner: str, clause: str) -> Reading | None:
@@ -66,17 +78,3 @@ def label_of(reading: Reading) -> tuple[str, str]:
     """The reverse of `reading_of`: topic and manner."""
     status = f":{reading.status}{'!' if reading.negated else ''}" if reading.status else ""
     return "/".join(reading.kinds) + status, reading.manner
-
-
-def _readings(segment: Segment, opinion: Opinion) -> list[tuple[Reading | None, float]]:
-    found: list[tuple[Reading | None, float]] = []
-    for topic, probability in opinion.topics:
-        if probability < _FAINT:
-            continue
-        if topic == NOTHING:
-            found.append((None, probability))
-            continue
-        for manner, share in opinion.manners:
-            if probability * share >= _FAINT / 2:
-                found.append((reading_of(topic, manner, segment.clause), probability * share))
-    return found

@@ -250,6 +250,8 @@ SPANISH = Source(
         "phone": (r"teléfono", r"móvil", r"celular"),
         "name": (r"nombre", r"apellidos?"),
         "address": (r"dirección", r"domicilio", r"señas"),
+        "password": (r"contraseñas?", r"clave"),
+        "birthdate": (r"fecha de nacimiento", r"cumpleaños"),
     },
     exact_time=(
         r"mañana .. (?:estará|lo tienes|la tienes|llega)",

