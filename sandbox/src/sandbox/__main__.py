@@ -2,7 +2,6 @@
 
 import uvicorn
 
-from common.serving import OneWrite
 from sandbox.app import build
 from sandbox.settings import Settings
 
@@ -14,7 +13,6 @@ def main() -> None:
         build(settings),
         host=settings.host,
         port=settings.port,
-        http=OneWrite,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=1,

@@ -13,7 +13,6 @@ from jwt.algorithms import OKPAlgorithm
 from common.clock import Clock, SystemClock
 from common.guard.local import LocalGuard
 from common.http import install_problem_handlers
-from common.serving import ShortcutApi
 from sandbox.adapters.answers import AnswerBook
 from sandbox.adapters.calls import Calls
 from sandbox.adapters.choices import Choices
@@ -58,12 +57,10 @@ def build(settings: Settings, clock: Clock | None = None) -> FastAPI:
         calls.close()
         database.close()
 
-    app = ShortcutApi(title="Store sandbox", version="1", lifespan=lifespan)
+    app = FastAPI(title="Store sandbox", version="1", lifespan=lifespan)
     install_problem_handlers(app)
     app.include_router(controls.router(controls.Controls(shop, till, faults)))
-    store = commerce.Commerce(shop, till, trouble)
-    app.include_router(commerce.router(store))
-    app.shortcut("GET", "/commerce/orders/", store.answer_order)
+    app.include_router(commerce.router(shop, till, trouble))
     app.include_router(
         payments.router(
             payments.Payments(

@@ -29,18 +29,16 @@ def event(seq: int, name: str = "token") -> StoredEvent:
     return StoredEvent("c", "m", seq, seq, name, {}, "agent")
 
 
-def follow(
-    shelf: Shelf, inbox: Inbox, *, fresh: bool, beat_s: float = 60.0
-) -> "asyncio.Task[list[tuple[bytes, bool]]]":
-    async def collect() -> list[tuple[bytes, bool]]:
+def follow(shelf: Shelf, inbox: Inbox, *, fresh: bool, beat_s: float = 60.0) -> "asyncio.Task[list[bytes]]":
+    async def collect() -> list[bytes]:
         frames = follow_message(shelf, inbox, "c", after=0, beat_s=beat_s, fresh=fresh)  # type: ignore[arg-type]
         return [frame async for frame in frames]
 
     return asyncio.create_task(collect())
 
 
-def ids(frames: list[tuple[bytes, bool]]) -> list[str]:
-    return [line[4:] for frame, _ in frames for line in frame.decode().splitlines() if line.startswith("id: ")]
+def ids(frames: list[bytes]) -> list[str]:
+    return [line[4:] for frame in frames for line in frame.decode().splitlines() if line.startswith("id: ")]
 
 
 async def test_a_fresh_message_needs_no_look_at_the_store_even_if_its_answer_came_first() -> None:
@@ -52,7 +50,6 @@ async def test_a_fresh_message_needs_no_look_at_the_store_even_if_its_answer_cam
         hub.publish([event(2), event(3, "done")])
         frames = await following
     assert (ids(frames), shelf.looks) == (["1", "2", "3"], 0)
-    assert frames[-1][1], "the end leaves with the last event"
 
 
 async def test_a_fresh_message_whose_first_event_another_replica_stored_is_read_from_the_store() -> None:
@@ -87,9 +84,8 @@ async def test_a_quiet_stream_says_that_it_is_alive_and_then_goes_on() -> None:
         beats = [await anext(frames) for _ in range(2)]
         hub.publish([event(1, "done")])
         rest = [frame async for frame in frames]
-    assert beats == [(b": still here\n\n", False)] * 2
+    assert beats == [b": still here\n\n"] * 2
     assert ids(rest)[-1:] == ["1"]
-    assert rest[-1][1]
 
 
 async def test_a_quiet_conversation_stream_beats_too_and_ends_with_its_hub() -> None:
@@ -99,5 +95,5 @@ async def test_a_quiet_conversation_stream_beats_too_and_ends_with_its_hub() -> 
         first = [await anext(frames) for _ in range(2)]
         hub.close()
         rest = [frame async for frame in frames]
-    assert (ids(first), first[1][0]) == (["1"], b": still here\n\n")
+    assert (ids(first), first[1]) == (["1"], b": still here\n\n")
     assert ids(rest) == []

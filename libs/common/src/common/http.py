@@ -17,7 +17,6 @@ from starlette.exceptions import HTTPException
 
 from common import db
 from common.errors import OutcomeUnknown, Transient
-from common.serving import OneWrite
 from common.stopping import HTTP_GRACE_S
 from common.telemetry import get_logger, traceparent
 
@@ -109,7 +108,6 @@ async def serve(app: FastAPI, host: str, port: int, stop: asyncio.Event) -> None
         app,
         host=host,
         port=port,
-        http=OneWrite,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=round(HTTP_GRACE_S),

@@ -61,11 +61,6 @@ def setup_tracing(service: str) -> None:
     _recording = True
 
 
-def recording() -> bool:
-    """Say whether spans go anywhere."""
-    return _recording
-
-
 def get_logger() -> Any:
     """Return the structured logger; pass facts as keyword arguments."""
     return structlog.get_logger()

@@ -2,8 +2,8 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import JSONResponse
 
 from common.ids import new_id
 from common.money import format_amount, from_minor, parse_amount, to_minor
@@ -32,10 +32,6 @@ class Commerce:
         failed = await self._trouble.read("orders", frozenset({order_id}))
         order = self._shop.load_order(order_id)
         return respond(failed or (_NO_ORDER if order is None else Answer(200, order)))
-
-    async def answer_order(self, order_id: str, _request: Request) -> Response:
-        """Answer the most asked question past the framework's layers: a measured run pays for its stand-ins too."""
-        return await self.get_order(order_id)
 
     async def list_orders(self, customer_id: str) -> JSONResponse:
         """Return a customer's orders, newest first; an unknown customer has none."""
@@ -157,8 +153,9 @@ class Commerce:
         return frozenset(order["order_id"] for order in self._shop.list_orders(customer_id))
 
 
-def router(commerce: Commerce) -> APIRouter:
+def router(shop: Shop, till: Till, trouble: Trouble) -> APIRouter:
     """Return the routes under ``/commerce`` and the carrier's ``/tracking``."""
+    commerce = Commerce(shop, till, trouble)
     routes = APIRouter(tags=["store"])
     routes.get("/commerce/orders/{order_id}")(commerce.get_order)
     routes.post("/commerce/orders/{order_id}/cancel")(commerce.cancel)

@@ -8,8 +8,8 @@ from gateway.core.frames import StoredEvent
 
 # A comment: no client reads it, no proxy thinks that nobody speaks any more.
 _HEARTBEAT = b": still here\n\n"
-# Frames, those at hand in one piece, and whether they are the last.
-Frames = AsyncGenerator[tuple[bytes, bool], None]
+# Frames, those at hand in one piece.
+Frames = AsyncGenerator[bytes, None]
 
 
 async def follow_message(
@@ -31,7 +31,7 @@ async def follow_message(
         if new:
             last = new[-1].seq
             # What is there together leaves together: one write, not one an event.
-            yield b"".join(event.message_frame() for event in new), ended
+            yield b"".join(event.message_frame() for event in new)
         if ended:
             return
         if reading and news:
@@ -40,7 +40,7 @@ async def follow_message(
         if reading and last > 0 and await _has_ended(events, conversation_id, message_id, last):
             return
         if (news := await inbox.next(beat_s)) == []:
-            yield _HEARTBEAT, False
+            yield _HEARTBEAT
 
 
 async def follow_conversation(events: Events, inbox: Inbox, *, after: int, beat_s: float) -> Frames:
@@ -53,12 +53,12 @@ async def follow_conversation(events: Events, inbox: Inbox, *, after: int, beat_
         new = [event for event in news if event.position > last]
         if new:
             last = new[-1].position
-            yield b"".join(event.conversation_frame() for event in new), False
+            yield b"".join(event.conversation_frame() for event in new)
         # A page read from the store may have another behind it.
         if reading and news:
             news = None
         elif (news := await inbox.next(beat_s)) == []:
-            yield _HEARTBEAT, False
+            yield _HEARTBEAT
 
 
 async def _has_ended(events: Events, conversation_id: str, message_id: str, last: int) -> bool:

@@ -1,7 +1,6 @@
 """The HTTP API: each route verifies who calls, reads the body, and hands over to a handler."""
 
 import json
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request
@@ -9,7 +8,6 @@ from fastapi.responses import JSONResponse, Response
 
 from common.errors import Malformed, Verdict
 from common.http import Problem, install_problem_handlers
-from common.serving import ShortcutApi
 from toolgateway import handlers, operating
 from toolgateway.access import Access, read_body, read_context
 from toolgateway.adapters import store
@@ -27,9 +25,8 @@ _CATALOGUE = json.dumps({"tools": tool_catalogue()}, ensure_ascii=False, separat
 
 def build_api(parts: handlers.Parts, access: Access, hooks: Hooks, patience: Patience) -> FastAPI:
     """Return the application; health routes are added by app.py."""
-    app = ShortcutApi(title="Tool gateway", version="1", docs_url=None, redoc_url=None)
+    app = FastAPI(title="Tool gateway", version="1", docs_url=None, redoc_url=None)
     install_problem_handlers(app)
-    app.shortcut("POST", "/v1/tools/", partial(_call_tool, parts, access))
     app.include_router(_tools(parts, access))
     app.include_router(_ledger(parts, access, patience))
     app.include_router(_approvals(parts, access))
@@ -50,14 +47,6 @@ def _key(key: str) -> str:
     return key
 
 
-async def _call_tool(parts: handlers.Parts, access: Access, name: str, request: Request) -> Response:
-    asker = access.asker(request, name)
-    called = await read_body(request)
-    if "args" not in called:
-        raise Problem(422, "args is required")
-    return _json(await handlers.call_tool(parts, name, called["args"], asker, read_context(called)))
-
-
 def _tools(parts: handlers.Parts, access: Access) -> APIRouter:
     router = APIRouter(tags=["tools"])
 
@@ -74,7 +63,11 @@ def _tools(parts: handlers.Parts, access: Access) -> APIRouter:
     )
     async def call_tool(name: str, request: Request) -> Response:
         """Call a tool for the customer of the one statement that is passed on."""
-        return await _call_tool(parts, access, name, request)
+        asker = access.asker(request, name)
+        called = await read_body(request)
+        if "args" not in called:
+            raise Problem(422, "args is required")
+        return _json(await handlers.call_tool(parts, name, called["args"], asker, read_context(called)))
 
     @router.get("/v1/customer", responses=answers(401, 403, 404, 503))
     async def get_customer(request: Request) -> Response:

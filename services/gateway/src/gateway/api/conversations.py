@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from common.ids import new_id
-from common.serving import ShortcutApi
 from gateway.adapters import store
 from gateway.adapters.agents import Agents
 from gateway.adapters.contexts import Contexts
@@ -35,7 +34,6 @@ from gateway.intake import Intake
 from gateway.streams import follow_conversation, follow_message
 
 _JSON = "application/json"
-_PREFIX = "/v1/conversations"
 
 
 @dataclass(frozen=True)
@@ -150,18 +148,9 @@ def _wants_json(accept: str | None) -> bool:
     return _JSON in media and "text/event-stream" not in media
 
 
-def shortcut(app: ShortcutApi, desk: Desk) -> None:
-    """Spare a new message, the busiest request by far, the framework's layers."""
-
-    async def post_message(conversation_id: str, request: Request) -> Response:
-        return await desk.post(request, conversation_id)
-
-    app.shortcut("POST", f"{_PREFIX}/", post_message, suffix="/messages")
-
-
 def router(desk: Desk) -> APIRouter:
     """The table of contents of this module."""
-    api = APIRouter(prefix=_PREFIX, tags=["conversations"])
+    api = APIRouter(prefix="/v1/conversations", tags=["conversations"])
     common = problems(401, 503)
     accept_json: dict[int | str, dict[str, Any]] = {
         200: EVENT_STREAM,

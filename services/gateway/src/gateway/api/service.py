@@ -8,7 +8,6 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from common.http import health_routes, install_problem_handlers
-from common.serving import ShortcutApi
 from gateway.api import conversations, hooks, internal, page, visitors
 from gateway.api.documents import BEARER_SCHEME, install_rejections
 
@@ -26,8 +25,7 @@ class Routes:
 def build_api(routes: Routes, ready: Callable[[], Awaitable[dict[str, bool]]], alive: Callable[[], bool]) -> FastAPI:
     """Return the application."""
     # No interactive docs: their page loads scripts from elsewhere.
-    app = ShortcutApi(title="Gateway", version="1", docs_url=None, redoc_url=None)
-    conversations.shortcut(app, routes.desk)
+    app = FastAPI(title="Gateway", version="1", docs_url=None, redoc_url=None)
     install_problem_handlers(app)
     install_rejections(app)
     health_routes(app, ready, alive)
