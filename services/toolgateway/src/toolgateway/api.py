@@ -3,11 +3,12 @@
 import json
 from typing import Annotated, Any
 
+import asyncpg
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from common.errors import Malformed, Verdict
-from common.http import Problem, install_problem_handlers
+from common.http import Problem, install_problem_handlers, problem
 from toolgateway import handlers, operating
 from toolgateway.access import Access, read_body, read_context
 from toolgateway.adapters import store
@@ -27,6 +28,7 @@ def build_api(parts: handlers.Parts, access: Access, hooks: Hooks, patience: Pat
     """Return the application; health routes are added by app.py."""
     app = FastAPI(title="Tool gateway", version="1", docs_url=None, redoc_url=None)
     install_problem_handlers(app)
+    app.add_exception_handler(asyncpg.NoDataFoundError, _on_erased)
     app.include_router(_tools(parts, access))
     app.include_router(_ledger(parts, access, patience))
     app.include_router(_approvals(parts, access))
@@ -39,6 +41,11 @@ def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) 
     # The plain encoder is several times quicker than the framework's walk over values that are JSON already.
     raw = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Response(raw, status_code=status, headers=headers, media_type="application/json")
+
+
+async def _on_erased(_: Request, _e: Exception) -> Response:
+    """A call that was under way when its conversation was erased; the ledger's trigger let nothing be written."""
+    return problem(410, "the conversation was erased: nothing more is done in it")
 
 
 def _key(key: str) -> str:
@@ -59,7 +66,7 @@ def _tools(parts: handlers.Parts, access: Access) -> APIRouter:
     @router.post(
         "/v1/tools/{name}",
         openapi_extra=body(TOOL_CALL),
-        responses=answers(401, 403, 404, 413, 422, 503, ok=TOOL_ANSWER),
+        responses=answers(401, 403, 404, 410, 413, 422, 503, ok=TOOL_ANSWER),
     )
     async def call_tool(name: str, request: Request) -> Response:
         """Call a tool for the customer of the one statement that is passed on."""

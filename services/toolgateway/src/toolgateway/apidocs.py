@@ -18,6 +18,7 @@ _MEANINGS = {
     403: "The credential or the person may not do this",
     404: "There is no such thing",
     409: "Decided already, or the version was replaced",
+    410: "The conversation was erased",
     413: "The body is too large",
     422: "The body or a parameter has the wrong shape",
     503: "A system this needs is away; nothing was done",

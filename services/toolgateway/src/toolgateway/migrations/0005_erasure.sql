@@ -97,7 +97,7 @@ begin
     if tg_table_name = 'audit' then
         return null;
     end if;
-    raise exception 'the conversation was erased' using errcode = 'check_violation';
+    raise exception 'the conversation was erased' using errcode = 'no_data_found';
 end $$;
 create trigger actions_keep_erased before insert on actions for each row execute function keep_erased();
 create trigger audit_keep_erased before insert on audit for each row execute function keep_erased();
