@@ -13,7 +13,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 # Looks of a busy group begin at least this far apart; three such hops lie between a question and its answer.
 APART_S = 0.04
 # How long a group is watched before it counts as busy, or as quiet again.
-_WATCHED_S = 0.5
+WATCHED_S = 0.5
 
 
 class Pace:
@@ -35,7 +35,7 @@ class Pace:
     def found(self, records: int, now: float) -> None:
         """Note what a look found."""
         self._count += records
-        if (watched_s := now - self._since) >= _WATCHED_S:
+        if (watched_s := now - self._since) >= WATCHED_S:
             self.busy = self._count > self._busy_per_s * watched_s
             self._since, self._count = now, 0
 
