@@ -47,6 +47,16 @@ def test_one_burst_after_a_long_silence_is_not_busyness() -> None:
     assert not pace.busy
 
 
+def test_a_group_that_is_behind_waits_for_nothing_until_it_has_caught_up() -> None:
+    pace = Pace(56.0, 0.0)
+    pace.found(200, WATCHED_S, full=True)
+    pace.looked(1.0)
+    assert (pace.busy, pace.pause_s(1.0)) == (True, 0.0)
+    pace.found(150, 1.0)
+    pace.looked(1.1)
+    assert pace.pause_s(1.1) == pytest.approx(APART_S)
+
+
 async def test_a_busy_group_takes_each_record_once_in_order_and_many_at_a_time(
     kafka_bootstrap: str, topic_prefix: str, make_topics: Callable[[Iterable[Topic]], Awaitable[None]]
 ) -> None:

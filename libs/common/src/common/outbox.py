@@ -230,7 +230,7 @@ class Relay:
             self._pace.looked(time.monotonic())
             rows = await self._mark_and_load(conn)
             # What one commit wrote comes together anyway and isn't counted twice.
-            self._pace.found(len({row["key"] for row in rows}), time.monotonic())
+            self._pace.found(len({row["key"] for row in rows}), time.monotonic(), full=len(rows) == _MOST)
             if rows:
                 await self._publish(conn, rows)
             await self._say_whether_awake(conn)

@@ -23,18 +23,25 @@ class Pace:
         self._busy_per_s = busy_per_s
         self._looked_at, self._since, self._count = now, now, 0
         self.busy = False
+        self._more_waits = False
 
     def pause_s(self, now: float) -> float:
-        """Return how long to wait before the next look; 0 while the group is quiet."""
-        return max(0.0, self._looked_at + APART_S - now) if self.busy else 0.0
+        """Return how long to wait before the next look; 0 while the group is quiet, or behind."""
+        return max(0.0, self._looked_at + APART_S - now) if self.gathers else 0.0
+
+    @property
+    def gathers(self) -> bool:
+        """Say whether waiting brings more together: not while records lie there that the last look had no room for."""
+        return self.busy and not self._more_waits
 
     def looked(self, now: float) -> None:
         """Note that a look begins."""
         self._looked_at = now
 
-    def found(self, records: int, now: float) -> None:
-        """Note what a look found."""
+    def found(self, records: int, now: float, *, full: bool = False) -> None:
+        """Note what a look found, and whether it was as much as a look may find."""
         self._count += records
+        self._more_waits = full
         if (watched_s := now - self._since) >= WATCHED_S:
             self.busy = self._count > self._busy_per_s * watched_s
             self._since, self._count = now, 0
@@ -58,8 +65,9 @@ class PacedConsumer(AIOKafkaConsumer):  # type: ignore[misc]  # aiokafka has no 
         self._pace.looked(time())
         while not (found := await super().getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)):
             pass
-        self._pace.found(sum(map(len, found.values())), time())
-        if self._pace.busy:
+        count = sum(map(len, found.values()))
+        self._pace.found(count, time(), full=count == max_records)
+        if self._pace.gathers:
             # Else the client asks for the next record while these are handled, gets that one, and must ask again.
             self.pause(*self.assignment())
         return found
