@@ -84,6 +84,17 @@ def test_what_a_probe_brings_decides_about_the_next(
     assert breaker.allows() is may_go
 
 
+def test_failures_of_calls_from_before_the_rest_do_not_prolong_it(make_time_line: Any) -> None:
+    time = make_time_line()
+    breaker = Breaker(time, threshold=3, rest_s=5.0)
+    for _ in range(3):
+        breaker.failed()
+    for second in range(1, 5):
+        time.seconds = float(second)
+        breaker.failed()
+    assert breaker.outlook == Outlook(1.0)
+
+
 def test_a_revived_provider_rests_again_after_its_next_failure(make_time_line: Any) -> None:
     breaker = Breaker(make_time_line(), threshold=3, rest_s=5.0)
     for _ in range(3):

@@ -52,6 +52,13 @@ def test_a_known_link_and_no_link_at_all_may_stand(sentence: str) -> None:
         ("tr\u0430ck.example/1Z-99", ["tr\u0430ck.example/1Z-99"]),
         ("ftp://track.example/1Z-99?lang=en", ["ftp://track.example/1Z-99?lang=en"]),
         ("Try https://a.example and https://b.example", ["https://a.example", "https://b.example"]),
+        ("Or www.evil.de then", ["www.evil.de"]),
+        ("[here](//evil.com/x)", ["evil.com/x)"]),
+        ("_evil.com_", ["evil.com"]),
+        ("-evil.com", ["evil.com"]),
+        ("1https://evil.com/x", ["https://evil.com/x"]),
+        ("http:/evil.com/x", ["http:/evil.com/x"]),
+        ("ask evil.io or evil.co.uk", ["evil.io", "evil.co.uk"]),
     ],
 )
 def test_a_link_that_no_system_gave_is_strange(sentence: str, strange: list[str]) -> None:

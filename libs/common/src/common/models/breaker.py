@@ -67,10 +67,11 @@ class Breaker:
             self._failures, self._probing = self.threshold - 1, False
 
     def failed(self, *, probe: bool = False) -> None:
-        """Book a failure. One of a call from before the rest says nothing about a probe that is out."""
+        """Book a failure. One of a call from before the rest neither speaks for a probe that is out nor prolongs it."""
         self._failures += 1
-        if self.is_open and (probe or not self._probing):
-            self._open_until, self._probing = self.clock.monotonic() + self.rest_s, False
+        now = self.clock.monotonic()
+        if self.is_open and (probe or (not self._probing and now >= self._open_until)):
+            self._open_until, self._probing = now + self.rest_s, False
 
     def dropped(self) -> None:
         """The probe was given up by its caller and says nothing: the next one may go at once."""

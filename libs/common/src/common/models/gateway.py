@@ -130,7 +130,7 @@ class ModelGateway:
             await asyncio.sleep(1.0)
 
     async def _answer(self, question: _Question) -> ModelTurn:
-        """Ask everybody; when all that is left are resting providers, once more after the next probe."""
+        """Ask everybody; when every provider rests, once more after the next probe."""
         while True:
             # Taken before asking, so that no outcome in between is missed.
             outcome = self._outcome
@@ -139,7 +139,7 @@ class ModelGateway:
             except ModelsDown:
                 resting = [breaker.outlook for breaker in self._breakers.values() if breaker.is_open]
                 wait_s = worth_waiting_s(resting, question.patient_until - self.clock.monotonic())
-                if wait_s is None:
+                if wait_s is None or len(resting) < len(self._breakers):
                     raise
             await self.pause(outcome, wait_s)
 

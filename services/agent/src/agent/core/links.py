@@ -12,9 +12,11 @@ from common.links import shown_link
 _MOST = 60
 # What a client turns into a link: anything with a scheme, www, a host with a path, a host in a usual domain.
 _LINK = re.compile(
-    r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s<>\"'`\[\]]+"
-    r"|(?<![\w@./-])(?:[^\W_](?:[\w-]*[^\W_])?\.)+"
-    r"(?:[^\W\d_]{2,}/[^\s<>\"'`\[\]]*|(?:com|net|org|info|biz|shop|store|online|site|xyz|top|click|link)\b)",
+    r"https?:[\\/]+[^\s<>\"'`\[\]]+"
+    r"|(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s<>\"'`\[\]]+"
+    r"|(?<![^\W_])(?<![@.])(?:www\.[^\s<>\"'`\[\]]+|(?:[^\W_](?:[\w-]*[^\W_])?\.)+"
+    r"(?:[^\W\d_]{2,}/[^\s<>\"'`\[\]]*|(?:com|net|org|info|biz|shop|store|online|site|xyz|top|click|link"
+    r"|app|dev|io|eu|de|fr|es|me|uk|co)(?![^\W_])))",
     re.IGNORECASE,
 )
 # May end a link, but more often ends what stands around it.
@@ -68,15 +70,17 @@ def _is_known(written: str, known: Sequence[str]) -> bool:
     while True:
         if any(written == link or written in _without_scheme(link) for link in known):
             return True
-        if not written or written[-1] not in _AROUND:
+        # A host's root is the host.
+        if not written or written[-1] not in f"{_AROUND}/":
             return False
         written = written[:-1]
 
 
-def _without_scheme(link: str) -> tuple[str, str]:
-    """Return the link as it is often written: host and path, or the host alone."""
-    rest = link.partition("://")[2]
-    return rest, rest.partition("/")[0]
+def _without_scheme(link: str) -> tuple[str, str, str]:
+    """Return the link as it is often written: host and path, or the host alone, with its scheme or without."""
+    scheme, _, rest = link.partition("://")
+    host = rest.partition("/")[0]
+    return rest, host, f"{scheme}://{host}"
 
 
 def _holds_link(name: str, value: Any) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent.core.links import links_said, strange_links
 from agent.core.retrieval.passages import Passage
 from agent.core.retrieval.quantities import Quantity, covered, quantities
 
@@ -32,9 +33,9 @@ def check_grounding(answer: str, passages: Sequence[Passage], question: str = ""
     problems = [f"citation: {article_id}" for article_id in cited if article_id not in shown]
     if not cited:
         problems.append("uncited: no article is named")
-    urls = {passage.url for passage in passages}
+    shown_links = [link for p in passages for link in (p.url, *links_said(f"{p.title}\n{p.text}"))]
     prose = _CITATION.sub(" ", answer)
-    problems += [f"link: {link}" for link in _LINK.findall(prose) if link.rstrip(".,;:!?") not in urls]
+    problems += [f"link: {link}" for link in strange_links(prose, shown_links)]
     known: set[Quantity] = {q for q in quantities(question) if not q[0] and q[1] >= _LIKE_AN_ID}
     for passage in passages:
         known |= set(quantities(f"{passage.title}\n{passage.text}"))
