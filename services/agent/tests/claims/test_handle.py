@@ -53,3 +53,11 @@ def test_the_command_reads_standard_input_to_its_end() -> None:
         check=True,
     )
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a", "a"]
+
+
+def test_processes_share_a_large_block_and_its_order_stays() -> None:
+    lines = [json.dumps({**GOOD, "id": str(n)}) if n % 7 else "{not json" for n in range(50)]
+    alone, shared = io.StringIO(), io.StringIO()
+    run([lines], alone)
+    run([lines, lines[:3]], shared, processes=2)
+    assert shared.getvalue().splitlines() == [*(once := alone.getvalue().splitlines()), *once[:3]]
