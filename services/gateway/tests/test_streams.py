@@ -71,6 +71,13 @@ async def test_a_notification_makes_a_fresh_stream_look() -> None:
         assert ids(await following) == ["1", "2"]
 
 
+async def test_a_gap_between_two_events_at_hand_is_read_from_the_store() -> None:
+    hub, shelf = Hub(), Shelf(event(1, "status"), event(2), event(3), event(4, "done"))
+    with hub.listen("m") as inbox:
+        hub.publish([event(1, "status"), event(4, "done")])
+        assert ids(await follow(shelf, inbox, fresh=True)) == ["1", "2", "3", "4"]
+
+
 async def test_a_message_that_is_not_fresh_is_replayed_first() -> None:
     hub, shelf = Hub(), Shelf(event(1, "status"), event(2, "done"))
     with hub.listen("m") as inbox:

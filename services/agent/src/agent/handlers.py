@@ -46,8 +46,8 @@ def loop_handlers(intake: Intake) -> Sequence[Subscription[Any]]:
 
 
 def _by_staff(record: bytes) -> bool:
-    """Three replies of every answer are the agent's own; the gateway reads those, too, and says what is malformed."""
-    return b"approvals" in record
+    """Three replies of every answer are surely the agent's own; everything else is read, also what is malformed."""
+    return b'"writer":"agent"' not in record
 
 
 HANDLERS = {"fixed": fixed_handlers, "rag": rag_handlers, "loop": loop_handlers}

@@ -37,12 +37,12 @@ class Intake:
         """Queue one conversation's messages, in order; what a person owns ends at once."""
         for received in batch:
             standing = await self._answering.load_standing(received.event.message)
-            status = await start_status(self.producer, received.event, standing, self.clock.now(), self.staff)
+            # Acknowledged before the run can be claimed: its answer must not overtake it.
+            await (await start_status(self.producer, received.event, standing, self.clock.now(), self.staff))
             if standing.by_agent:
                 await queue_run(self.pool, self.group, received)
             else:
                 await self._leave(received)
-            await status
 
     async def _leave(self, received: Received[WorkItem]) -> None:
         async def work(conn: db.Connection) -> None:

@@ -38,10 +38,13 @@ class Replies:
     async def on_replies(self, lane: list[Received[ReplyEvent]]) -> None:
         """Store one key's events in one statement, then tell the streams; repeated events change nothing."""
         for conversation_id, group in groupby(lane, key=lambda r: r.event.conversation_id):
-            saved = await self._events.save(conversation_id, [received.event for received in group])
+            events = [received.event for received in group]
+            saved = await self._events.save(conversation_id, events)
             self._hub.publish(saved.events)
             if saved.dropped:
                 _dropped.inc(saved.dropped)
+                # Stored by a try whose answer was lost, they were shown to nobody.
+                self._hub.look_again({conversation_id, *(event.message_id for event in events)})
             if saved.mailed:
                 self._postman.wake()
 

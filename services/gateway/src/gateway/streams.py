@@ -71,4 +71,5 @@ async def _has_ended(events: Events, conversation_id: str, message_id: str, last
 
 
 def _has_gap(last: int, numbers: list[int]) -> bool:
-    return bool(numbers) and numbers[0] > last + 1
+    new = [n for n in numbers if n > last]
+    return new != list(range(last + 1, last + 1 + len(new)))

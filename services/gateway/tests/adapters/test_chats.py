@@ -32,10 +32,10 @@ class Counting:
     def __init__(self, pool: db.Database) -> None:
         self.pool, self.batches = pool, list[int]()
 
-    async def fetch(self, sql: str, *args: Any) -> Any:
+    async def fetch(self, sql: str, *args: Any, timeout: float) -> Any:  # noqa: ASYNC109 - asyncpg's own parameter
         if sql == TAKE:
             self.batches.append(len(args[0]))
-        return await self.pool.fetch(sql, *args)
+        return await self.pool.fetch(sql, *args, timeout=timeout)
 
     def acquire(self) -> Any:
         return self.pool.acquire()

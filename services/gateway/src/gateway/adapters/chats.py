@@ -13,6 +13,9 @@ from common.together import Together
 from gateway.adapters.store import COLUMNS, HISTORY, Context, Keyed, context_of
 from gateway.core.conversations import Conversation, Incoming
 
+# Everybody waits for the batch before theirs: a connection that died in silence may hold them up so long, not for the
+# half minute that a single statement may take. What was stored all the same is found by its key.
+_PATIENCE_S = 5.0
 # As `lock_conversation` and `load_context` do, without a lock: for the common case that nobody else writes here now;
 # TAKE finds out.
 _columns = ", ".join(f"c.{name}" for name in COLUMNS)
@@ -100,7 +103,11 @@ class Chats:
 
     async def _load_standings(self, asked: Sequence[Asked]) -> list[tuple[Conversation, Context] | None]:
         rows = await self._pool.fetch(
-            LOAD_STANDINGS, [a.conversation_id for a in asked], [a.owner for a in asked], [a.key for a in asked]
+            LOAD_STANDINGS,
+            [a.conversation_id for a in asked],
+            [a.owner for a in asked],
+            [a.key for a in asked],
+            timeout=_PATIENCE_S,
         )
         found = {row["nth"]: _standing(row) for row in rows}
         return [found.get(nth) for nth in range(1, len(asked) + 1)]
@@ -109,7 +116,7 @@ class Chats:
         # A conversation's second message has to see the first, so it waits its turn elsewhere.
         first = {taking.seen.id: taking for taking in reversed(takings)}
         items = [first[conversation_id] for conversation_id in sorted(first)]
-        rows = await self._pool.fetch(TAKE, *_parameters(items))
+        rows = await self._pool.fetch(TAKE, *_parameters(items), timeout=_PATIENCE_S)
         taken = {items[row["nth"] - 1].incoming.message_id for row in rows}
         return [taking.incoming.message_id in taken for taking in takings]
 

@@ -197,6 +197,8 @@ class Neighbours:
                 if time.monotonic() - self._said_at > self._gone_s:
                     # We stood still, the others took us for gone and told us nothing.
                     self._heard_at = time.monotonic()
+                    await self._say_hello(conn)
+                    await asyncio.sleep(self._hello_s / 5)
                     self._hub.look_again()
         finally:
             with contextlib.suppress(*db.UNAVAILABLE):

@@ -14,6 +14,7 @@ from common.together import Together
 _PATIENCE_S = 0.25
 _REST_S = 5.0
 _LOCAL_SUBJECTS = 20_000
+_AWAY = (RedisError, OSError, TimeoutError)
 _log = get_logger()
 
 # Members name what is counted, so that a repeated Idempotency-Key counts once on whichever replica it lands.
@@ -56,18 +57,23 @@ class Limiter:
         if self._script is not None and time.monotonic() >= self._resting_until:
             try:
                 return await self._together((subject, member))
-            except (RedisError, OSError, TimeoutError) as e:
-                if time.monotonic() >= self._resting_until:
-                    _log.warning("rate limit falls back to this process", error=type(e).__name__)
-                self._resting_until = time.monotonic() + _REST_S
+            except _AWAY:
+                pass
         return self._take_locally(subject, member)
 
     async def _take_all(self, asked: Sequence[tuple[str, str]]) -> list[float]:
         assert self._script is not None, "nothing is asked of a Redis that isn't there"
-        waits = await self._script(
-            keys=[f"rate:{self._name}:{subject}" for subject, _ in asked],
-            args=[self._limit, int(self._window_s * 1000), *(member for _, member in asked)],
-        )
+        if time.monotonic() < self._resting_until:
+            raise TimeoutError("the calls before these had no answer")
+        try:
+            waits = await self._script(
+                keys=[f"rate:{self._name}:{subject}" for subject, _ in asked],
+                args=[self._limit, int(self._window_s * 1000), *(member for _, member in asked)],
+            )
+        except _AWAY as e:
+            _log.warning("rate limit falls back to this process", error=type(e).__name__)
+            self._resting_until = time.monotonic() + _REST_S
+            raise
         return [float(wait_ms) / 1000 for wait_ms in waits]
 
     def _take_locally(self, subject: str, member: str) -> float:
