@@ -32,7 +32,7 @@ class Counting:
     def __init__(self, pool: db.Database) -> None:
         self.pool, self.batches = pool, list[int]()
 
-    async def fetch(self, sql: str, *args: Any, timeout: float) -> Any:  # noqa: ASYNC109 - asyncpg's own parameter
+    async def fetch(self, sql: str, *args: Any, timeout: float) -> Any:
         if sql == TAKE:
             self.batches.append(len(args[0]))
         return await self.pool.fetch(sql, *args, timeout=timeout)
