@@ -61,11 +61,13 @@ def test_an_export_is_one_object_a_line_and_holds_no_token(capsys: Any) -> None:
 
 def test_an_erasure_is_counted_under_the_name_it_was_given(capsys: Any) -> None:
     part = Part()
-    assert part.run("erase", "C-1", "--as", "erased-7") == 0
-    assert [(s.conversations, name) for s, name in part.erased] == [(frozenset({"conv_1"}), "erased-7")]
+    assert part.run("erase", "C-1", "--as", "erased-00000000000000a7") == 0
+    assert [(s.conversations, name) for s, name in part.erased] == [(frozenset({"conv_1"}), "erased-00000000000000a7")]
     assert json.loads(capsys.readouterr().out) == {"part": "part", "erased": {"runs": 1}}
     assert part.run("erase", "C-1") == 0
     assert part.erased[1][1].startswith("erased-")
+    assert part.run("erase", "C-1", "--as", "C-1") == 2
+    assert len(part.erased) == 2, "a name that could lead back to somebody is not taken"
     assert "C-1" not in part.erased[1][1]
 
 

@@ -15,7 +15,7 @@ from agent.fixed import queue_run
 from agent.privacy import Privacy
 from common import db
 from common.consumer import Received
-from common.errors import Forgotten
+from common.errors import Forgotten, Transient
 from common.privacy.subject import Subject
 
 MAYA = Subject(customer_id="C-1001")
@@ -148,6 +148,28 @@ async def test_cut_off_in_between_it_goes_on_where_it_stopped(
     assert (await privacy.erase(MAYA, "erased-1"))["conversations"] == 1
     assert "maya" not in await everything(bench.pool)
     assert await bench.pool.fetchval("select count(*) from erasures") == 1
+
+
+@pytest.mark.parametrize("trouble", [Transient("a writer doesn't end"), TimeoutError()], ids=["writer", "statement"])
+async def test_a_try_that_surely_changed_nothing_leaves_no_mark(
+    bench: Any, privacy: Privacy, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    async def fail(*_: Any) -> Any:
+        raise trouble
+
+    late = (
+        "common.privacy.erasing._earlier_writers_end"
+        if isinstance(trouble, Transient)
+        else "agent.privacy.count_touched"
+    )
+    # As an earlier try left it that was killed.
+    await bench.pool.execute("insert into erased_conversations (conversation_id) values ('conv_maya'), ('conv_gone')")
+    with monkeypatch.context() as broken:
+        broken.setattr(late, fail)
+        with pytest.raises(type(trouble)):
+            await privacy.erase(MAYA, "erased-1")
+    marks = [r[0] for r in await bench.pool.fetch("select conversation_id from erased_conversations")]
+    assert marks == ["conv_gone"], "and what is gone stays gone"
 
 
 async def test_many_erasures_beside_many_messages_leave_no_row(bench: Any, privacy: Privacy, make_work: Any) -> None:

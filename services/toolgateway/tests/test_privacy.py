@@ -14,6 +14,7 @@ from toolgateway.audit.checkers import run_checkers
 from toolgateway.policy import load_policy, packaged_policy
 from toolgateway.privacy import Privacy
 
+NAME = "erased-00000000000000a1"
 MAYA, BOB = Subject(customer_id="C-1001"), Subject(customer_id="C-2002")
 STREET = {"line1": "9 Maya Lane", "city": "Bonn", "postal_code": "53111", "country": "DE"}
 TABLES = ("actions", "actions_history", "audit", "tasks", "old_addresses", "outbox")
@@ -62,7 +63,7 @@ def privacy(gateway: Any) -> Privacy:
 
 
 async def erase(privacy: Privacy, subject: Subject = MAYA) -> dict[str, int]:
-    return await privacy.erase(await privacy.find(subject), "erased-1")
+    return await privacy.erase(await privacy.find(subject), NAME)
 
 
 async def test_an_export_holds_all_of_theirs_and_nothing_of_anybody_else(lived: Any, privacy: Privacy) -> None:
@@ -132,7 +133,7 @@ async def test_rows_that_no_rule_counts_any_more_lose_the_customers_id(
     rows = await lived.pool.fetch("select kind, customer_id from actions where order_id is distinct from '5520001'")
     # The number of an account change counts on under a key that holds the id.
     assert {(r["kind"], r["customer_id"]) for r in rows} == {
-        ("refund", "erased-1"), ("address_change", "erased-1"), ("return_label", "erased-1"),
+        ("refund", NAME), ("address_change", NAME), ("return_label", NAME),
         ("account_change", "C-1001"),
     }  # fmt: skip
     assert (await privacy.find(MAYA)).keys == {"account_change:C-1001:email:1"}
@@ -153,7 +154,7 @@ async def test_a_row_that_is_open_an_event_on_its_way_and_an_open_task_have_to_e
         await erase(privacy)
     # Whoever calls the database's function past this is refused by it as well.
     with pytest.raises(asyncpg.ObjectInUseError):
-        await lived.pool.execute("select erase_customer('C-1001', '{}', '{}', 'x', 30)")
+        await lived.pool.execute("select erase_customer('C-1001', '{}', '{}', $1, 30)", NAME)
     assert await everything(lived.pool) == before
     assert await lived.pool.fetchval("select count(*) from erased_conversations") == 0
 
@@ -178,6 +179,7 @@ FORBIDDEN = (
     "update actions_history set last_error = null",
     "update tasks set closed_why = 'erased'",
     "delete from erasures",
+    "insert into erasures (pseudonym, counts) values ('x', '{}')",
     "update erasures set counts = '{}'",
 )
 
@@ -199,6 +201,72 @@ async def test_the_services_own_login_can_erase_by_no_other_way(lived: Any, data
     finally:
         await admin.close()
     assert await everything(lived.pool) == before
+
+
+async def test_a_temporary_table_in_the_catalogs_place_gets_nobody_past_the_guards(gateway: Any) -> None:
+    await gateway.refund("L3", "250.00")
+    await operations.open_task(gateway.pool, "x", "y", {})
+    [task] = await operations.list_tasks(gateway.pool, open_ones=True, limit=1)
+    await operations.close_task(gateway.pool, task["id"], "staff:lena", "done")
+    async with gateway.pool.acquire() as conn:
+        outer = conn.transaction()
+        await outer.start()
+        try:
+            await conn.execute("create temporary table pg_class (oid oid, relowner oid)")
+            await conn.execute(
+                "insert into pg_class select c.oid, r.oid from pg_catalog.pg_class c, pg_catalog.pg_roles r"
+                " where c.relname in ('actions', 'tasks') and r.rolname = current_user"
+            )
+            await conn.execute("set local search_path = pg_temp, ledger, pg_catalog")
+            for statement in (
+                "update ledger.actions set last_error = 'x', decided_note = 'y'",
+                "update ledger.tasks set closed_why = 'never'",
+            ):
+                with pytest.raises(asyncpg.CheckViolationError):
+                    async with conn.transaction():
+                        await conn.execute(statement)
+        finally:
+            await outer.rollback()
+
+
+async def test_a_call_of_the_function_itself_reaches_no_further_and_leaves_a_record(lived: Any) -> None:
+    for about, order in (("re_maya", "4417028"), ("re_bob", "5520001")):
+        await operations.open_task(lived.pool, about, "money_without_row", {"order_id": order})
+    for task in await operations.list_tasks(lived.pool, open_ones=True, limit=9):
+        await operations.close_task(lived.pool, task["id"], "staff:lena", f"{task['about']} was called")
+    for name in ("x", "C-2002", "erased-1", None):
+        with pytest.raises(asyncpg.InvalidParameterValueError):
+            await lived.pool.execute("select erase_customer('C-1001', '{}', '{}', $1, 30)", name)
+    assert await lived.pool.fetchval("select count(*) from erasures") == 0
+    subjects = ["4417028", "5520001", "re_bob", "refund:5520001:L1"]
+    counts = await lived.pool.fetchval("select erase_customer('C-1001', $1, $2, $3, 0)", ["conv_bob"], subjects, NAME)
+    assert counts["tasks"] == 1
+    assert "re_bob was called" in await everything(lived.pool)
+    assert await lived.pool.fetchval("select count(*) from actions where customer_id = $1", NAME) == 0, (
+        "30 days at least"
+    )
+    assert [tuple(r) for r in await lived.pool.fetch("select pseudonym, counts from erasures")] == [(NAME, counts)]
+
+
+async def test_an_audit_entry_keeps_no_key_that_holds_the_id(lived: Any, privacy: Privacy) -> None:
+    for key in ("account_change:C-1001:email:1", "refund:4417028:L2"):
+        await lived.pool.execute(
+            "insert into audit (what, who, customer_id, details) values ('decision', 'x', 'C-1001', $1)", {"key": key}
+        )
+    await erase(privacy)
+    kept = [r[0] for r in await lived.pool.fetch("select details ->> 'key' from audit where what = 'decision'")]
+    assert "refund:4417028:L2" in kept
+    assert "C-1001" not in str([r[0] for r in await lived.pool.fetch("select t::text from audit t")])
+
+
+async def test_a_refusal_takes_back_the_marks_of_a_try_that_was_cut_off(lived: Any, privacy: Privacy) -> None:
+    marks = ["conv_1", "conv_gone"]
+    await lived.pool.execute("insert into erased_conversations (conversation_id) select unnest($1::text[])", marks)
+    await operations.open_task(lived.pool, "refund:4417028:L2", "outcome_unknown", {})
+    subject = MAYA.model_copy(update={"conversations": frozenset(marks)})
+    with pytest.raises(Unfinished):
+        await erase(privacy, subject)
+    assert [r[0] for r in await lived.pool.fetch("select conversation_id from erased_conversations")] == ["conv_gone"]
 
 
 async def test_a_tool_call_that_was_under_way_writes_nothing_of_an_erased_conversation(

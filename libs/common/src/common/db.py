@@ -34,7 +34,13 @@ IDLE_IN_TRANSACTION_MS = 5_000
 
 
 async def open_pool(
-    dsn: str, schema: str, *, min_size: int = 2, max_size: int = 8, plan_once: bool = False
+    dsn: str,
+    schema: str,
+    *,
+    min_size: int = 2,
+    max_size: int = 8,
+    plan_once: bool = False,
+    statement_s: float = 30,
 ) -> Database:
     """Open a pool whose connections read and write JSONB as Python values and look into ``schema`` first.
 
@@ -54,7 +60,7 @@ async def open_pool(
             "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_MS),
             **({"plan_cache_mode": "force_generic_plan"} if plan_once else {}),
         },
-        command_timeout=30,
+        command_timeout=statement_s,
     )
 
 

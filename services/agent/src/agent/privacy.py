@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from agent.settings import AgentSettings, BusSettings
 from common import db
 from common.privacy.command import main
-from common.privacy.erasing import Counts, Names, count_touched, erase_in_order, export_tables
+from common.privacy.erasing import STATEMENT_S, Counts, Names, count_touched, erase_in_order, export_tables
 from common.privacy.subject import Subject
 
 PART = "agent"
@@ -43,6 +43,7 @@ _ERASE = {
     "conversations": "delete from conversations where id = any($2)",
 }
 _WRITTEN = ("conversations", "messages", "runs", "handoffs", "outbox")
+_LIVES = "select id from conversations"
 
 
 class Privacy:
@@ -82,7 +83,12 @@ class Privacy:
             return await count_touched(conn, _ERASE, (subject.customer_id, ids, []))
 
         counts = await erase_in_order(
-            self._pool, lambda conn: self._ids(conn, subject), erase, pseudonym=pseudonym, written=_WRITTEN
+            self._pool,
+            lambda conn: self._ids(conn, subject),
+            erase,
+            pseudonym=pseudonym,
+            written=_WRITTEN,
+            lives=_LIVES,
         )
         if self._redis is not None and keys:
             counts["redis"] = int(await self._redis.delete(*keys))
@@ -103,7 +109,7 @@ async def opened() -> AsyncIterator[Privacy]:
     """Open what the agent's own environment names."""
     bus = BusSettings()
     redis = Redis.from_url(bus.redis_url, socket_timeout=5.0) if bus.redis_url else None
-    pool = await db.open_pool(AgentSettings().database_url, "support", min_size=1, max_size=2)
+    pool = await db.open_pool(AgentSettings().database_url, "support", min_size=1, max_size=2, statement_s=STATEMENT_S)
     try:
         yield Privacy(pool, redis)
     finally:

@@ -11,7 +11,15 @@ from typing import Any
 from approvals.settings import Settings
 from common import db
 from common.privacy.command import Unfinished, main
-from common.privacy.erasing import Counts, Names, count_touched, erase_in_order, export_tables
+from common.privacy.erasing import (
+    STATEMENT_S,
+    Counts,
+    Names,
+    count_touched,
+    erase_in_order,
+    export_tables,
+    unmark_living,
+)
 from common.privacy.subject import Subject
 
 PART = "approvals"
@@ -49,6 +57,7 @@ select key, 2147483647, '', '{}', '', now(), now() from unnest($1::text[]) as kn
 on conflict (key) do nothing
 """
 _WRITTEN = ("handoffs", "staff_messages", "requests", "takeovers", "outbox")
+_LIVES = "select conversation_id from handoffs"
 
 
 class Privacy:
@@ -85,9 +94,15 @@ class Privacy:
             return counts
 
         if reasons := await self.unfinished(subject):
+            await unmark_living(self._pool, await self._ids(self._pool, subject), _LIVES)
             raise Unfinished(reasons)
         return await erase_in_order(
-            self._pool, lambda conn: self._ids(conn, subject), erase, pseudonym=pseudonym, written=_WRITTEN
+            self._pool,
+            lambda conn: self._ids(conn, subject),
+            erase,
+            pseudonym=pseudonym,
+            written=_WRITTEN,
+            lives=_LIVES,
         )
 
     @staticmethod
@@ -106,7 +121,7 @@ class Privacy:
 @asynccontextmanager
 async def opened() -> AsyncIterator[Privacy]:
     """Open what the environment of approvals names."""
-    pool = await db.open_pool(Settings().database_url, "approvals", min_size=1, max_size=2)
+    pool = await db.open_pool(Settings().database_url, "approvals", min_size=1, max_size=2, statement_s=STATEMENT_S)
     try:
         yield Privacy(pool)
     finally:

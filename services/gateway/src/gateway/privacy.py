@@ -13,7 +13,15 @@ from redis.asyncio import Redis
 
 from common import db
 from common.privacy.command import Unfinished, main
-from common.privacy.erasing import Counts, Names, count_touched, erase_in_order, export_tables
+from common.privacy.erasing import (
+    STATEMENT_S,
+    Counts,
+    Names,
+    count_touched,
+    erase_in_order,
+    export_tables,
+    unmark_living,
+)
 from common.privacy.subject import Subject
 from gateway.adapters.contexts import Contexts
 from gateway.adapters.directory import CommerceDirectory
@@ -60,7 +68,8 @@ EXPORT = {
     "code_tries": """select to_jsonb(t) from code_tries t
                      where bucket in ('proved:' || $1, 'claimed:' || $1)""",
     "deliveries": f"""select to_jsonb(t) from deliveries t where conversation_id = any($2)
-                      or customer_id = $1 or (conversation_id is null and {_FOLDED.format("address")})""",
+                      or customer_id = $1
+                      or (conversation_id is null and customer_id is null and {_FOLDED.format("address")})""",
     "outbox": "select to_jsonb(t) - 'payload' from outbox t where key = any($2)",
 }  # fmt: skip
 _LOCK = "select 1 from conversations where id = any($1::text[]) order by id for update"
@@ -78,7 +87,7 @@ _ERASE = {
     "idempotency": "delete from idempotency where conversation_id = any($2)",
     "events": "delete from events where conversation_id = any($2)",
     "deliveries": f"""delete from deliveries where conversation_id = any($2) or customer_id = $1
-                      or (conversation_id is null and {_FOLDED.format("address")})""",
+                      or (conversation_id is null and customer_id is null and {_FOLDED.format("address")})""",
     "codes": "delete from codes where conversation_id = any($2)",
     # Younger tries are the limit that keeps guessers out; they hold an id and a time.
     "code_tries": """delete from code_tries where bucket in ('proved:' || $1, 'claimed:' || $1)
@@ -88,6 +97,7 @@ _ERASE = {
     "conversations": "delete from conversations where id = any($2)",
 }  # fmt: skip
 _WRITTEN = ("conversations", "messages", "events", "threads", "deliveries", "codes", "outbox")
+_LIVES = "select id from conversations"
 
 
 class Accounts(Protocol):
@@ -139,9 +149,15 @@ class Privacy:
             return await count_touched(conn, _ERASE, (subject.customer_id, ids, sorted(subject.addresses)))
 
         if reasons := await self.unfinished(subject):
+            await unmark_living(self._pool, await self._ids(self._pool, subject), _LIVES)
             raise Unfinished(reasons)
         counts = await erase_in_order(
-            self._pool, lambda conn: self._ids(conn, subject), erase, pseudonym=pseudonym, written=_WRITTEN
+            self._pool,
+            lambda conn: self._ids(conn, subject),
+            erase,
+            pseudonym=pseudonym,
+            written=_WRITTEN,
+            lives=_LIVES,
         )
         if self._redis is not None:
             counts["redis"] = int(await self._redis.delete(self._contexts.key_of(subject.customer_id)))
@@ -167,7 +183,7 @@ async def opened() -> AsyncIterator[Privacy]:
     settings = Settings()  # filled from the environment
     directory = CommerceDirectory(settings.commerce_url)
     redis = Redis.from_url(settings.redis_url, socket_timeout=5.0) if settings.redis_url else None
-    pool = await db.open_pool(settings.database_url, "gateway", min_size=1, max_size=2)
+    pool = await db.open_pool(settings.database_url, "gateway", min_size=1, max_size=2, statement_s=STATEMENT_S)
     try:
         yield Privacy(pool, directory, redis, settings.topic_prefix)
     finally:

@@ -202,6 +202,24 @@ async def test_a_notice_to_an_old_address_leaves_before_anything_is_erased(world
             await asyncio.sleep(0.02)
 
 
+async def test_another_customers_notice_to_a_shared_address_stays_theirs(world: Any) -> None:
+    tag = secrets.token_hex(4)
+    maya, bob, home = f"C-maya{tag}", f"C-bob{tag}", f"home{tag}@x.example"
+    world.directory.add(maya, email=home)
+    for owner in (bob, None):
+        await world.pool.execute(
+            "insert into deliveries (id, channel, address, text, kind, customer_id, next_attempt_at)"
+            " values ($1, 'email', $2, 'changed', 'notice', $3, now() + interval '1 hour')",
+            f"n{owner}{tag}", home, owner,
+        )  # fmt: skip
+    privacy, subject = await whole(world, maya)
+    exported = [i["row"]["id"] async for i in privacy.export(subject) if i["table"] == "deliveries"]
+    assert exported == [f"nNone{tag}"]
+    assert (await privacy.erase(subject, "erased-1"))["deliveries"] == 1
+    left = await world.pool.fetch("select id from deliveries where address = $1", home)
+    assert [row["id"] for row in left] == [f"n{bob}{tag}"]
+
+
 async def test_a_message_beside_the_erasure_is_refused_or_erased_with_the_rest(world: Any) -> None:
     tag = secrets.token_hex(4)
     maya = f"C-maya{tag}"

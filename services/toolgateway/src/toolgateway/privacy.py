@@ -13,7 +13,7 @@ import asyncpg
 
 from common import db
 from common.privacy.command import Unfinished, main
-from common.privacy.erasing import Counts, Names, erase_in_order, export_tables
+from common.privacy.erasing import STATEMENT_S, Counts, Names, erase_in_order, export_tables, unmark_living
 from common.privacy.subject import Subject
 from toolgateway.policy import load_policy
 from toolgateway.settings import Settings
@@ -56,6 +56,7 @@ _OPEN = {
 _GIVEN = "with given as (select $1::text, $2::text[], $3::text[]) "
 _ERASE = "select erase_customer($1, $2, $3, $4, $5)"
 _WRITTEN = ("actions", "audit", "tasks", "outbox")
+_LIVES = "select conversation_id from actions union all select conversation_id from audit"
 
 
 class Privacy:
@@ -102,9 +103,16 @@ class Privacy:
             return dict(counts)
 
         if reasons := await self._open(self._pool, names):
+            await unmark_living(self._pool, names[1], _LIVES)
             raise Unfinished(reasons)
         return await erase_in_order(
-            self._pool, lambda conn: self._own(conn, names), erase, pseudonym=pseudonym, written=_WRITTEN
+            self._pool,
+            lambda conn: self._own(conn, names),
+            erase,
+            pseudonym=pseudonym,
+            written=_WRITTEN,
+            lives=_LIVES,
+            records=False,
         )
 
     async def _names(self, subject: Subject) -> Names:
@@ -129,7 +137,7 @@ async def opened() -> AsyncIterator[Privacy]:
     settings = Settings()  # filled from the environment
     files = [file for file in (settings.policy_file, settings.policy_candidate_file) if file]
     window_days = max(load_policy(file).refund.window_days for file in files)
-    pool = await db.open_pool(settings.database_url, "ledger", min_size=1, max_size=2)
+    pool = await db.open_pool(settings.database_url, "ledger", min_size=1, max_size=2, statement_s=STATEMENT_S)
     try:
         yield Privacy(pool, window_days)
     finally:

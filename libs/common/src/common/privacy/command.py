@@ -6,12 +6,13 @@ export CUSTOMER          everything held about them, one JSON object a line
 erase CUSTOMER           make it gone and print the counts; exit 3, and nothing is touched, while something is open
 
 --known                  a line of ``find`` on standard input: what other parts found
---as NAME                the name the record of this erasure gets; one is made up where none is given
+--as NAME                the name the record of this erasure gets (erased- and 16 hexadecimal digits), else a new one
 """
 
 import argparse
 import asyncio
 import json
+import re
 import secrets
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,6 +25,8 @@ from common.privacy.subject import Subject, without_secrets
 
 Json = dict[str, Any]
 UNFINISHED = 3
+# As the ledger's own function takes it, so that no customer's id ends up in the record of their erasure.
+_PSEUDONYM = re.compile(r"erased-[0-9a-f]{16}")
 
 
 class Unfinished(Refused):
@@ -69,6 +72,9 @@ def main(part: str, opened: Callable[[], AbstractAsyncContextManager[Holdings]],
     parser.add_argument("--known", action="store_true")
     parser.add_argument("--as", dest="pseudonym", default="")
     arguments = parser.parse_args(argv)
+    if arguments.pseudonym and not _PSEUDONYM.fullmatch(arguments.pseudonym):
+        print(f"{part}: a name is erased- and 16 hexadecimal digits", file=sys.stderr)
+        return 2
     try:
         subject = Subject(customer_id=arguments.customer)
         if arguments.known:

@@ -9,6 +9,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
+import asyncpg
+
 from common import db
 from common.errors import Refused, Transient
 
@@ -28,11 +30,17 @@ create table erased_conversations (
 # Longer than any topic keeps its records, and a replayed dead letter after them.
 _TOMBSTONE_DAYS = 90
 _WRITERS_END_WITHIN_S = 30.0
+# Most statements of an erasure look through whole tables; nobody waits for its answer.
+STATEMENT_S = 600.0
 _MARK = """
 insert into erased_conversations (conversation_id) select unnest($1::text[]) on conflict (conversation_id) do nothing
 returning conversation_id
 """
-_UNMARK = "delete from erased_conversations where conversation_id = any($1::text[])"
+_UNMARK = """
+delete from erased_conversations
+ where conversation_id = any($1::text[])
+    or conversation_id in (select id from ({lives}) as living(id) where id = any($2::text[]))
+"""
 _IS_ERASED = "select exists (select 1 from erased_conversations where conversation_id = $1)"
 _FORGET = "delete from erased_conversations where at < now() - make_interval(days => $1)"
 _RECORD = "insert into erasures (pseudonym, counts) values ($1, $2)"
@@ -60,10 +68,14 @@ async def erase_in_order(
     *,
     pseudonym: str,
     written: Collection[str],
+    lives: str,
+    records: bool = True,
 ) -> Counts:
     """Mark the conversations that ``find`` returns, wait for who writes into ``written``, erase, record; the counts.
 
-    What the customer begins after the mark is no part of it. Raises Transient where a writer doesn't end.
+    What the customer begins after the mark is no part of it. Raises Transient where a writer doesn't end. ``lives`` is
+    a query for the ids that something is still kept of: no mark stays on one after a try that surely changed nothing.
+    Without ``records``, ``erase`` leaves the record itself.
     """
 
     async def mark(conn: db.Connection) -> tuple[list[str], list[str]]:
@@ -71,20 +83,34 @@ async def erase_in_order(
         return ids, [row["conversation_id"] for row in await conn.fetch(_MARK, ids)]
 
     ids, marked = await db.in_transaction(pool, mark)
-    await _earlier_writers_end(pool, written)
+    ending = False
 
     async def work(conn: db.Connection) -> Counts:
+        nonlocal ending
+        ending = False
         counts = await erase(conn, ids)
+        # Again: another try of the same, refused meanwhile, may have taken the marks back.
+        await conn.execute(_MARK, ids)
         await conn.execute(_FORGET, _TOMBSTONE_DAYS)
-        await conn.execute(_RECORD, pseudonym, counts)
+        if records:
+            await conn.execute(_RECORD, pseudonym, counts)
+        ending = True
         return counts
 
     try:
+        await _earlier_writers_end(pool, written)
         return await db.in_transaction(pool, work)
-    except Refused:
-        # Something began after it was looked for: these conversations live on.
-        await pool.execute(_UNMARK, marked)
+    except (Refused, Transient, TimeoutError, asyncpg.QueryCanceledError):
+        # Something began after it was looked for, or a writer or the database is slow: these conversations live on.
+        # Once the commit was asked for, it may have happened, and the marks stay.
+        if not ending:
+            await pool.execute(_UNMARK.format(lives=lives), marked, ids)
         raise
+
+
+async def unmark_living(pool: db.Database, ids: Collection[str], lives: str) -> None:
+    """Take back the marks that a try cut off earlier left on conversations something is still kept of."""
+    await pool.execute(_UNMARK.format(lives=lives), [], list(ids))
 
 
 async def is_erased(conn: "db.Connection | db.Database", conversation_id: str) -> bool:

@@ -14,7 +14,8 @@ begin
 end $$;
 
 -- A handoff of an erased conversation that comes late is not queued.
-create function keep_erased() returns trigger language plpgsql as $$
+create function keep_erased() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if exists (select 1 from approvals.erased_conversations where conversation_id = new.conversation_id) then
         return null;

@@ -11,6 +11,8 @@ create table erased_sources (
 -- A notice may belong to no conversation; whose address it carries has to be known all the same.
 alter table deliveries add column customer_id text;
 create index deliveries_of_customer on deliveries (customer_id) where customer_id is not null;
+-- An erasure looks here by the conversation; written once a mail.
+create index sources_of_conversation on sources (conversation_id);
 
 grant select, insert, delete on erased_conversations, erased_sources to ${gateway};
 grant select, insert on erasures to ${gateway};

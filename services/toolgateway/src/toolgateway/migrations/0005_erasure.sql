@@ -4,12 +4,15 @@
 
 ${erasure_tables}
 
-create function by_owner(relation oid) returns boolean language sql stable as $$
-    select pg_get_userbyid(relowner) = current_user from pg_class where oid = relation
+-- Names are resolved in the catalog first: a login's own temporary table must not answer in its place.
+create function by_owner(relation oid) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select pg_catalog.pg_get_userbyid(c.relowner) = current_user from pg_catalog.pg_class c where c.oid = relation
 $$;
 
 -- As before, and one thing more: an erasure changes no version, no status and nothing of the money.
-create or replace function guard_action() returns trigger language plpgsql as $$
+create or replace function guard_action() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if new.version = old.version and ledger.by_owner(tg_relid) then
         if (new.key, new.fact, new.n, new.generation, new.kind, new.order_id, new.line_id, new.amount, new.currency,
@@ -59,7 +62,8 @@ begin
 end $$;
 
 -- History and audit stay append-only for every login; an update by their owner is an erasure's.
-create function refuse_but_erasing() returns trigger language plpgsql as $$
+create function refuse_but_erasing() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if tg_op = 'UPDATE' and ledger.by_owner(tg_relid) then
         return null;
@@ -74,7 +78,8 @@ create trigger history_keep before update or delete or truncate on actions_histo
     for each statement execute function refuse_but_erasing();
 
 -- A closed task stays as it is for every login; closing one is as before.
-create function keep_closed_task() returns trigger language plpgsql as $$
+create function keep_closed_task() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if ledger.by_owner(tg_relid) then
         return new;
@@ -88,7 +93,8 @@ create trigger tasks_keep_closed before update on tasks for each row when (old.c
     execute function keep_closed_task();
 
 -- A tool call that was under way when its conversation was erased writes nothing of it any more.
-create function keep_erased() returns trigger language plpgsql as $$
+create function keep_erased() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if new.conversation_id is null
        or not exists (select 1 from ledger.erased_conversations where conversation_id = new.conversation_id) then
@@ -109,17 +115,37 @@ $$;
 
 -- Erase what the ledger holds of a customer, in the caller's transaction, under the locks that writes take. Their id
 -- stays where a rule counts by it: in rows of the last `window_days`, and where it is part of a numbered key. Refused
--- while a row is open. `conversations` and `subjects` (keys, references, orders) are names found for them before.
+-- while a row is open. `conversations` and `subjects` (keys, references, orders) are names found for them before; what
+-- is another customer's is left out, whoever calls. Records itself in `erasures`: no call goes without a trace.
 create function erase_customer(
     customer text, conversations text[], subjects text[], pseudonym text, window_days integer
 ) returns jsonb language plpgsql security definer set search_path = ledger, pg_temp as $$
 declare
     erased_actions integer; erased_history integer; erased_audit integer; erased_tasks integer; dropped integer;
+    counts jsonb;
+    -- No caller makes the time shorter that a limit counts over.
+    kept_days constant integer := greatest(coalesce(window_days, 30), 30);
 begin
+    if pseudonym is null or pseudonym !~ '^erased-[0-9a-f]{16}$' then
+        raise exception 'a pseudonym is erased- and 16 hexadecimal digits' using errcode = 'invalid_parameter_value';
+    end if;
     perform pg_advisory_xact_lock(hashtextextended('customer:' || customer, 0));
     if exists (select 1 from actions where customer_id = customer and status in ('pending', 'awaiting_approval')) then
         raise exception 'a row is open' using errcode = 'object_in_use';
     end if;
+    conversations := array(
+        select known.id from unnest(conversations) as known(id)
+         where not exists (select 1 from actions where conversation_id = known.id and customer_id <> customer)
+           and not exists (select 1 from audit where conversation_id = known.id and customer_id <> customer));
+    subjects := array(
+        select unnest(subjects)
+        intersect (
+            select own.name from actions a, unnest(array[a.key, a.external_ref, a.order_id]) as own(name)
+             where a.customer_id = customer
+            union all
+            -- They asked about an order and got no row: theirs unless somebody else has one.
+            select u.order_id from audit u where u.customer_id = customer
+               and not exists (select 1 from actions where order_id = u.order_id and customer_id <> customer)));
     delete from old_addresses o using actions a where a.key = o.key and a.customer_id = customer;
     get diagnostics dropped = row_count;
     update actions_history h set last_error = code_only(h.last_error) from actions a
@@ -128,7 +154,9 @@ begin
     update audit u set customer_id = case when u.customer_id is null then null else pseudonym end,
            conversation_id = null, reason = case when u.what = 'task' then 'erased' else code_only(u.reason) end,
            details = (select coalesce(jsonb_object_agg(k, v), '{}') from jsonb_each(u.details) as d(k, v)
-                       where k in ('key', 'version', 'decision', 'event', 'task', 'about', 'opened_for', 'login'))
+                       where k in ('key', 'version', 'decision', 'event', 'task', 'about', 'opened_for', 'login')
+                         -- The key of an account change holds the id.
+                         and not (k in ('key', 'about') and starts_with(v #>> '{}', 'account_change:')))
      where u.customer_id = customer
         or (u.customer_id is null and (u.conversation_id = any(conversations)
             or (u.what = 'task' and u.reason <> 'erased' and exists (
@@ -147,7 +175,7 @@ begin
                  where k in ('refunds_in_window', 'sum_in_window', 'order_rest', 'guard', 'intent_confidence',
                              'stepped_up', 'rebuilt_from')) as facts,
                case when a.kind = 'account_change'
-                      or a.created_at > clock_timestamp() - make_interval(days => window_days)
+                      or a.created_at > clock_timestamp() - make_interval(days => kept_days)
                     then a.customer_id else pseudonym end as customer_id
           from actions a where a.customer_id = customer
     )
@@ -158,10 +186,15 @@ begin
        and (a.args, a.request, a.facts, a.context, a.conversation_id, a.decided_note, a.last_error, a.customer_id)
            is distinct from (k.args, k.request, k.facts, '{}'::jsonb, null, null, k.last_error, k.customer_id);
     get diagnostics erased_actions = row_count;
-    return jsonb_build_object('actions', erased_actions, 'actions_history', erased_history, 'audit', erased_audit,
+    counts := jsonb_build_object('actions', erased_actions, 'actions_history', erased_history, 'audit', erased_audit,
                               'tasks', erased_tasks, 'old_addresses', dropped);
+    insert into erasures (pseudonym, counts) values (pseudonym, counts);
+    return counts;
 end $$;
 revoke execute on function erase_customer(text, text[], text[], text, integer) from public;
 grant execute on function erase_customer(text, text[], text[], text, integer) to ${ledger};
 grant select, insert, delete on erased_conversations to ${ledger};
-grant select, insert on erasures to ${ledger};
+grant select on erasures to ${ledger};
+
+-- An erasure looks here by the customer, who is in no other index of it.
+create index audit_by_customer on audit (customer_id) where customer_id is not null;
