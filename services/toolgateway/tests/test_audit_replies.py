@@ -65,6 +65,25 @@ async def test_a_reply_the_ledger_does_not_bear_out_is_named(told: Any, database
     assert "m1: Your refund of" in text
 
 
+async def test_a_reply_about_a_row_whose_customer_was_erased_since_is_borne_out(
+    told: Any, gateway: Any, database: Any
+) -> None:
+    """Somebody else asks about the order again and is told, truly, that it was refunded."""
+    await told.execute("alter table ledger.actions disable trigger actions_guard")
+    await told.execute("update ledger.actions set created_at = created_at - interval '31 days'")
+    await told.execute("alter table ledger.actions enable trigger actions_guard")
+    name = "erased-00000000000000a1"
+    await gateway.pool.execute("select erase_customer('C-1001', '{}', '{}', $1, 30)", name)
+    assert await told.fetchval("select customer_id from ledger.actions") == name
+    text, clean = await verdict(database.dsn("admin"))
+    assert clean, text
+    await told.execute(
+        "update gateway.events set data = json_build_object('reply', replace(data ->> 'reply', '28', '29'))"
+    )
+    _, clean = await verdict(database.dsn("admin"))
+    assert not clean, "another order's is still not"
+
+
 def test_an_answer_that_could_not_be_given_is_not_clean(capsys: Any) -> None:
     text, clean = judge(io.StringIO('{"id": "m1", "error": "language"}\n'))
     assert not clean

@@ -17,7 +17,11 @@ from toolgateway.audit.stack_file import read_stack
 
 # What an order's carrier did isn't the ledger's to say; these are.
 _LEDGER_KINDS = frozenset({"refund", "cancel", "address_change", "return_label", "account_change"})
+# A row whose customer was erased has no one's id any more; the order that a reply names still finds it.
 _REPLIES = """
+with erased as materialized (
+    select key, order_id from ledger.actions where customer_id in (select pseudonym from ledger.erasures)
+)
 select e.message_id as id, coalesce(s.language, 'en') as language, e.data ->> 'reply' as reply,
     exists (select 1 from support.handoffs f
             where f.conversation_id = e.conversation_id and f.opened_at <= e.created_at) as handoff,
@@ -27,7 +31,8 @@ select e.message_id as id, coalesce(s.language, 'en') as language, e.data ->> 'r
      from ledger.actions a
      join lateral (select status, external_ref from ledger.actions_history
                    where key = a.key and at <= e.created_at order by version desc limit 1) h on true
-     where a.customer_id = c.customer_id) as actions
+     where a.customer_id = c.customer_id
+        or a.key in (select key from erased where strpos(e.data ->> 'reply', order_id) > 0)) as actions
 from gateway.events e
 join gateway.conversations c on c.id = e.conversation_id
 left join support.conversations s on s.id = e.conversation_id
