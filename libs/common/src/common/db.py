@@ -58,7 +58,8 @@ async def open_pool(
             "search_path": f"{schema},public",
             "application_name": schema,
             "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_MS),
-            **({"plan_cache_mode": "force_generic_plan"} if plan_once else {}),
+            # A plan made while its tables were still empty would read them whole from then on.
+            **({"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"} if plan_once else {}),
         },
         command_timeout=statement_s,
     )
