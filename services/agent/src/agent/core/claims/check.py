@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from agent.core.claims.dialogue import Spoken, listen
 from agent.core.claims.facts import Claim, Facts, Kind, ReplyCheck, SentenceCheck
-from agent.core.claims.judging import amount_is_real, judge, named_but_unreal, only_prices
+from agent.core.claims.judging import NOT_OF_ORDER, amount_is_real, judge, named_but_unreal, only_prices
 from agent.core.claims.languages import LEXICONS, read_as
 from agent.core.claims.lexicon import Lexicon
 from agent.core.claims.opinion import Reader, Weighed, weigh
@@ -44,7 +44,11 @@ def check_sentence(
     why = _unreal(prepared, readings, facts, lexicon)
     false = next((c.why for c in claims if not c.holds), "")
     checked = SentenceCheck(sentence=sentence, holds=not why and not false, claims=claims, why=why or false)
-    if reader is None or not re.search(r"\w", sentence) or (checked.holds and _leans(sentence)):
+    if reader is None or not re.search(r"\w", sentence):
+        return checked
+    if checked.holds and (_leans(sentence) or _tells_apart(claims)):
+        return checked
+    if checked.why.startswith(NOT_OF_ORDER):
         return checked
 
     def judge_one(reading: Reading | None) -> tuple[bool, Claim | None]:
@@ -71,6 +75,15 @@ def _leans(sentence: str) -> bool:
     """ "Not yet.", "Ja, ab 50 €.": what this says lies in a sentence beside it (`dialogue`), not in its own words."""
     words = re.findall(r"\w+", sentence.lower())
     return (len(sentence.split()) <= _LEANING and words[0] in _ANSWERS) or _READ_BACK.match(sentence) is not None
+
+
+def _tells_apart(claims: tuple[Claim, ...]) -> bool:
+    """ "12.00 is refunded, 145.00 is under way": the rules gave each deed its own amount or reference and state.
+
+    A reader sees them side by side and weighs each state beside both amounts.
+    """
+    named = {c.amount or c.reference for c in claims}
+    return len(claims) > 1 and None not in named and len(named) == len(claims) == len({c.state for c in claims})
 
 
 def parts_of(sentence: str, language: str) -> tuple[Segment, ...]:

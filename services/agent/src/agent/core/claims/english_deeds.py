@@ -84,6 +84,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         r"(?:process\w+|complet\w+|confirm\w+|approv\w+|declin\w+|reject\w+|put|made|start\w+|finish\w+|register\w+|submitted|requested|arrang\w+) .. cancellation",
     ),
     "address_change": (
+        rf"{_CHANGED} .. (?:zip|postal|post) ?code",
+        rf"(?:zip|postal|post) ?code .. {_CHANGED}",
         r"(?:find|reach|meet) you at \d+",
         r"(?:drop-?off|delivery|drop off) (?:point|spot|place|location) .. \w+",
         r"\w+ed .. (?:drop-?off|delivery) (?:point|spot|place|location)",
@@ -109,6 +111,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"(?:creat\w+|generat\w+|sent|send|sending|attach\w+|issu\w+|made|mak(?:e|ing)|email\w*|e-mailed|mailed|printed|prepar\w+|produc\w+|enclosed?|set up|setting up|arrang\w+|uploaded|add(?:ed|ing)|put|got|get|getting|have|drop(?:ped|ping)|provid\w+|find|download|print|here is|there is|give|given|gave|drawn up|popped|use|order(?:ed|ing)|work(?:ing)? on|stick|requested|approv\w+|placed|left|see) .. {_LABEL}",
     ),
     "account_change": (
+        r"unsubscribed you",
+        r"(?:took|taken|removed) you (?:off|from) .. (?:newsletter|mailing list|list)",
         r"account (?:change|update|correction) .. \w+",
         r"(?:in|on|of|to) your (?:profile|account|details|records?) .. (?:altered|changed|edited|touched|modified|updated|amended)",
         r"(?:nothing|anything) .. (?:profile|account details|contact details) .. \w+",

@@ -131,6 +131,7 @@ UNKNOWABLE: Words = (
     r"spend it (?:now|already)",
 )
 WHOLE: Words = (
+    r"(?:item|line|article) by (?:item|line|article)",
     r"(?:refunded|paid back|returned|reimbursed|credited) (?:you )?(?:for )?(?:everything|all of it|it all)",
     r"whole order",
     r"everything (?:is |has been |was |on |in |for )(?:\w+ )?(?:refunded|paid back|returned to|reimbursed)",

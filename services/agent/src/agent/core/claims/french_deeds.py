@@ -94,6 +94,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"(?:créé\w*|créons|crée|créer\w*|généré\w*|générons|génère|générer\w*|envoyé\w*|envoyons|envoie|enverr\w+|joint\w*|émis\w*|fait|préparé\w*|préparons|prépare|voici|trouver\w+|télécharg\w+|imprim\w+|avez|as|déposé\w*|mis\w*|recevoir|recevrez|reçu\w*|édité\w*|éditons|transmis\w*|transmettons|ajouté\w*|glissé\w*|utilis\w+|collez|demandé\w*|fourni\w*|établi\w*|sorti\w*|adressé\w*|il y a|commandé\w*|vous attend) .. {_LABEL}",
     ),
     "account_change": (
+        r"désinscri(?:t|te|ts|tes|vons) .. (?:newsletter|publicités?|lettre|liste|infolettre)",
         r"(?:rien|aucune chose) .. (?:profil|compte|fiche|coordonnées)",
         r"(?:bougé|changé|touché) .. (?:votre|ton|le|à votre) (?:profil|compte|fiche)",
         r"nouvel (?:e-?mail|mail)",

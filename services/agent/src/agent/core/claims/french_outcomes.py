@@ -115,6 +115,7 @@ UNKNOWABLE: Words = (
     r"atteint votre (?:banque|compte)",
 )
 WHOLE: Words = (
+    r"(?:article|ligne|produit) par (?:article|ligne|produit)",
     r"tout (?:remboursé|rendu|restitué|recrédité)",
     r"(?:rembours|rend|restitu)\w+ (?:le )?tout",
     r"(?:au|en) complet",

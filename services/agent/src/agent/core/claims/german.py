@@ -64,6 +64,8 @@ GERMAN = Source(
     ),
     agreed_condition=(
         r"wenn .. (?:unterschreibt|zeichnet|ja sagt)",
+        r"bei (?:einem )?positive[mnr] (?:bescheid|entscheid\w*|antwort|ausgang|ergebnis)",
+        r"fällt .. (?:entscheid\w*|bescheid|prüfung) .. (?:gunsten|positiv) aus",
         r"(?:wenn|bevor|bis|erst) .. (?:ja sagt|zustimmt|genehmigt|freigibt|okay gibt|ok gibt|grünes licht)",
         r"(?:sobald|wenn|falls|sofern|nach|nachdem|sollte|bis|erst|vorbehaltlich|vorausgesetzt|mit|ohne|abhängig von|im falle|hängt|bei|unter vorbehalt|stimmt|gibt|genehmigt|bewilligt|nickt|winkt|willigt) .. (?:zustimm\w*|zustimmung|genehmig\w*|genehmigung|freigabe|freigib\w*|freigegeben|freigeben|grünes licht|bewillig\w*|entscheid\w*|entschieden|entscheidung|okay|ok|ja|einverstanden|absegne\w*|abgesegnet|erlaub\w*|bestätigt hat|autorisier\w*|unterschr\w+|zugestimmt|abnick\w*|abgenickt|einwillig\w*|billig\w*|ab$)",
         rf"^(?:stimmt|stimmen|genehmigt|genehmigen|gibt|geben|nickt|bewilligt|erlaubt|entscheidet|segnet|sagt|willigt|winkt|billigt) (?:\w+ ){{0,2}}{PERSON}(?: .. (?:zu|frei|ab|grünes licht|ja|okay|ein|durch|es|das|sie|positiv|ok|dafür))?",

@@ -104,6 +104,7 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"(?:erstellt|erstelle\w*|erzeugt|erzeuge\w*|verschickt|geschickt|schick\w*|gesendet|sende\w*|angehängt|hänge\w*|generiert|ausgestellt|vorbereitet|hinterlegt|gemailt|maile\w*|hier ist|hier kommt|finden|angelegt|lege\w*|drucken|druck\w*|haben|habe|hat|erhalten|bekommen|bekommst|verwend\w*|nutz\w*|lieg\w*|wartet|steht|beigefügt|kleb\w*|gibt|bereite\w*|stelle\w*|lade\w*|beantragt|herunterladen|zugeschickt|wurde|wird) .. {_LABEL}",
     ),
     "account_change": (
+        r"(?:newsletter|verteiler|werbe-?mails?) .. (?:abgemeldet|abbestellt|ausgetragen|entfernt|gestrichen)",
         r"(?:\w*nummer|e-?mail\S*|name) (?:\w+ ){0,3}(?:ist|lautet) (?:\w+ )?(?:die|der|das) neue",
         r"kontaktnummer .. \w+",
         rf"änderung\w* .. {_FIELD}",

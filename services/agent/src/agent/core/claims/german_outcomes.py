@@ -136,6 +136,8 @@ UNKNOWABLE: Words = (
     r"bei (?:ihrer|deiner) bank",
 )
 WHOLE: Words = (
+    r"(?:artikel|position|stück) für (?:artikel|position|stück)",
+    r"(?:komplette|gesamte|ganze)n? (?:bestellung|einkauf|ordx\d+)",
     r"alles (?:\w+ ){0,2}(?:erstattet|zurückbezahlt|zurückgezahlt|zurücküberwiesen|zurückerstattet|gutgeschrieben|zurück)",
     r"(?:zur|in) gänze",
     r"(?:vollständig|komplett|restlos) (?:\w+ )?(?:erstattet|zurückgezahlt|zurückbezahlt)",

@@ -30,13 +30,16 @@ _STATES: dict[Manner, State] = {
     "absent": "negated",
 }  # fmt: skip
 _LIST = re.compile(
-    r"ordx\d+(?: ?(?:and|y|e|et|und|sowie|plus|as well as|ainsi que|así como|[,&/+])? ?(?:[^\W\d]+ )?ordx\d+)+"
+    r"ordx\d+(?: ?(?:and|y|e|et|und|sowie|plus|as well as|ainsi que|así como|"
+    r"als auch|wie auch|como|comme|[,&/+])? ?(?:[^\W\d]+ )?ordx\d+)+"
 )
 _ALSO = re.compile(
     r"ordx\d+ .*\bordx\d+\b.{0,40}?\b(?:too|also|as well|likewise|aussi|également|también|tambien|igual|ebenfalls|"
     r"auch|genauso)\b|\b(?:too|also|as well|aussi|également|también|ebenfalls|auch|comme)\b.{0,12}\bordx\d+(?<=\d)$|"
     r"^\W*(?:both|beide\w*|les deux|ambos|ambas|los dos|las dos)\b.*ordx"
 )
+# A reason that rests on numbers alone, which no reader may overrule.
+NOT_OF_ORDER = "no such row of order"
 _STATUS_FITS = {
     "shipped": frozenset({"shipped", "delivered", "lost"}),
     "moving": frozenset({"shipped"}),
@@ -162,7 +165,7 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
         return _unsupported(reading, rows, lexicon)
     missing = next((o for o in _listed(reading.clause, said) if not any(_is_of_order(r, o) for r in standing)), None)
     if missing:
-        return False, f"no such row of order {missing}"
+        return False, f"{NOT_OF_ORDER} {missing}"
     unchanged = _field_without_row(reading, standing, lexicon)
     if unchanged:
         return False, f"no such row of the {unchanged}"
@@ -181,7 +184,23 @@ def _unproven(reading: Reading, said: Values, standing: list[Action], sentence: 
         and not (len(said.amounts) > 1 and _amounts_fit(said.amounts, standing))
     ):
         return "no row proves the whole order"
+    swapped = _of_another_order(reading.clause, said, standing)
+    if swapped:
+        return swapped
     return "" if _amounts_fit(said.amounts, standing) else "no such amount in those rows"
+
+
+def _of_another_order(clause: str, said: Values, standing: list[Action]) -> str:
+    """ "4417028 got you 12.00 and 4417029 got you 90.00": orders and amounts in turn belong to each other in pairs."""
+    turns = [found[:4] for found in re.findall(r"\b(?:ordx|amtx)\d+", clause)]
+    pairs = len(said.orders)
+    if pairs < 2 or pairs != len(said.amounts) or turns not in (["ordx", "amtx"] * pairs, ["amtx", "ordx"] * pairs):
+        return ""
+    for order, amount in zip(said.orders, said.amounts, strict=True):
+        rows = [r for r in standing if _is_of_order(r, order)]
+        if rows and not _amounts_fit((amount,), rows):
+            return f"{NOT_OF_ORDER} {order} with {amount.text}"
+    return ""
 
 
 def _unsupported(reading: Reading, rows: list[Action], lexicon: Lexicon) -> tuple[bool, str]:

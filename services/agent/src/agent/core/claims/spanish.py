@@ -77,6 +77,7 @@ SPANISH = Source(
     ),
     agreed_condition=(
         r"de (?:aprob|autoriz|acept)ar\w*",
+        r"como (?:me |nos )?l[oa]s? (?:aprueb|autoric|acept)\w+",
         r"(?:hasta que|antes de que|cuando|si) .. (?:diga|digan|dice|dé|den) .. (?:sí|visto bueno|ok|luz verde)",
         r"(?:si|cuando|en cuanto|una vez|tan pronto como|después de|tras|hasta que|hasta|siempre que|a la espera de|a condición de|depende de|en caso de|(?<!cuenta\s)con|previa|sin|mientras no|sujeto a|supeditad\w+ a|solo si|sólo si) .. (?:aprob\w+|aprueb\w+|aprobación|autoric\w+|autoriz\w+|visto bueno|acepta\w*|acepte\w*|decid\w+|firm\w+|dé (?:el|su) \w+|den (?:el|su) \w+|luz verde|conformidad|ok|de acuerdo|sí|valid\w+|permiso|decisión|revis\w+|acuerdo|consient\w+|libere|confirme (?:mi|nuestr|el respons|la respons|un compa)\w*)",
     ),

@@ -108,6 +108,8 @@ STRONG: dict[str, tuple[str, ...]] = {
         rf"(?:cread\w+|creamos|creé|creando|generad\w+|generamos|generé|generando|enviad\w+|enviamos|envié|envío|enviaré|enviaremos|enviando|mand\w+|adjunt\w+|emitid\w+|emitimos|hech\w+|prepar\w+|tienes|tiene|dejad\w+|dejamos|subid\w+|encontrar\w+|aquí está|aquí tienes|aquí va|descarg\w+|imprim\w+|ten(?:drás|drá)|recib\w+|llegad\w+|llegó|puest\w+|facilitad\w+|pasad\w+|usa|usar|creará|generar\w*|tramitad\w+|solicitad\w+|pedid\w+|crear\w*|pega|pegue|ver|verás|sacad\w+) .. {_LABEL}",
     ),
     "account_change": (
+        r"(?:dad[oa]|di|dimos) de baja (?:de|en) .. (?:boletín|newsletter|lista|publicidad|correos)",
+        r"desuscri\w+",
         r"(?:cambio|modificación|actualización) (?:en|de) (?:tu|su) (?:cuenta|perfil)",
         r"errata .. corregid\w+",
         rf"{_CHANGED} .. {_FIELD}",

@@ -135,6 +135,7 @@ UNKNOWABLE: Words = (
     r"el banco (?:ya )?(?:te |le )?(?:lo |la )?ha",
 )
 WHOLE: Words = (
+    r"(?:artículo|línea|producto) (?:por|a) (?:artículo|línea|producto)",
     r"(?:devolv|reembols|abon|reintegr)\w+ todo",
     r"todo (?:devuelto|reembolsado|abonado)",
     r"totalidad",
