@@ -267,7 +267,8 @@ class Consumer:
     async def _lane(
         self, s: Subscription[Any], progress: _Progress, lane: list[tuple[ConsumerRecord, Received[Any]]]
     ) -> None:
-        with continue_trace(f"{s.topic.name} process", lane[0][1].headers):
+        # A whole batch belongs to no one record's trace.
+        with continue_trace(f"{s.topic.name} process", lane[0][1].headers if s.lanes else {}):
             failure = await _attempt(s, [received for _, received in lane], tries=1 if len(lane) > 1 else _TRIES)
         progress.moved_at = time.monotonic()
         if failure is None:

@@ -106,11 +106,12 @@ def continue_trace(name: str, headers: Mapping[str, str]) -> Iterator[None]:
     came = headers.get("traceparent", "")
     if not _recording:
         # No span is made for nothing, nor the machinery started that would carry one.
-        passed_on = _passed_on.set(came if _TRACEPARENT.fullmatch(came) else "")
+        passed_on = _passed_on.set(came) if _TRACEPARENT.fullmatch(came) else None
         try:
             yield
         finally:
-            _passed_on.reset(passed_on)
+            if passed_on is not None:
+                _passed_on.reset(passed_on)
         return
     token = context.attach(propagate.extract({"traceparent": came}))
     try:
