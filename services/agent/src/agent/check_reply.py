@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -70,7 +71,9 @@ Answers = Callable[[Sequence[str]], list[str]]
 def _shared(reader: ClaimReaders | None, processes: int) -> Iterator[Answers]:
     """Forked once the reader is loaded, processes have it without loading it again."""
     alone = partial(_answers, reader)
-    if processes < 2 or "fork" not in multiprocessing.get_all_start_methods():
+    # A fork copies locks that other threads hold, and nobody there would let go of them.
+    forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+    if processes < 2 or not forks:
         yield alone
         return
     with multiprocessing.get_context("fork").Pool(processes, _keep, (alone,)) as pool:

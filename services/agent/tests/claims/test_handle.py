@@ -57,7 +57,14 @@ def test_the_command_reads_standard_input_to_its_end() -> None:
 
 def test_processes_share_a_large_block_and_its_order_stays() -> None:
     lines = [json.dumps({**GOOD, "id": str(n)}) if n % 7 else "{not json" for n in range(50)]
-    alone, shared = io.StringIO(), io.StringIO()
-    run([lines], alone)
-    run([lines, lines[:3]], shared, processes=2)
-    assert shared.getvalue().splitlines() == [*(once := alone.getvalue().splitlines()), *once[:3]]
+    done = subprocess.run(
+        [sys.executable, "-m", "agent.check_reply"],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [str(n) if n % 7 else None for n in range(50)]
+    assert {answer["holds"] for answer in answers if "holds" in answer} == {False}

@@ -30,6 +30,8 @@ _HIDDEN_ELEMENT = re.compile(
     r"|color\s*:\s*(?:white|transparent|#fff\b|#ffffff)|\bhidden\b|aria-hidden\s*=\s*.true)[^>]{0,200}>(.{0,4000}?)(?:</\1>|$)",
     re.DOTALL | re.IGNORECASE,
 )
+# Looked for first: the pattern above tries three hundred places behind each "<".
+_HIDING = re.compile(r"display|visibility|font-size|opacity|color|hidden", re.IGNORECASE)
 _MARKUP = re.compile(r"<[/!a-zA-Z][^<>]{0,300}>")
 _SPACES = re.compile(r"[ \t\u00a0\u2000-\u200a\u202f\u205f\u3000]+")
 
@@ -95,7 +97,10 @@ def reveal(text: str) -> Revealed:
 
 
 def _lift_markup(text: str, hidden: list[str], signs: list[str]) -> str:
-    for pattern, sign in ((_HTML_COMMENT, "html_comment"), (_HIDDEN_ELEMENT, "hidden_html")):
+    looks = [(_HTML_COMMENT, "html_comment")]
+    if _HIDING.search(text):
+        looks.append((_HIDDEN_ELEMENT, "hidden_html"))
+    for pattern, sign in looks:
         for found in pattern.finditer(text):
             hidden.append(_MARKUP.sub(" ", found.group(found.lastindex or 0)))
             if sign not in signs:
