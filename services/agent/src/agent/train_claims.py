@@ -7,10 +7,8 @@ Same rows, same weights. Needs scikit-learn; the services don't.
 """
 
 import argparse
-import json
 import sys
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,10 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.extmath import randomized_svd
 
-from agent.adapters.claim_reader import BUCKETS, IDEA_COUNT, ClaimReader, artefact, letters, save
+from agent.adapters.claim_reader import BUCKETS, ClaimReader, artefact, letters, save
 from agent.adapters.encoding import Encoder, load_encoder
+from agent.adapters.opinions import IDEA_COUNT
+from agent.claim_rows import grouped, measure, read_rows, say
 from agent.core.claims import Facts, check_reply, split_sentences
 from agent.core.claims.check import verdict_of_reading
 from agent.core.claims.languages import LEXICONS, read_as
@@ -75,10 +75,10 @@ class Learned:
 def examples() -> list[Example]:
     """Every distinct reply once, in the order of the files."""
     found: list[Example] = []
-    for rows in _grouped(_read(_ROWS)):
+    for rows in grouped(read_rows(_ROWS)):
         found += _of_rows(rows)
     for path in sorted(_OWN.glob("*.jsonl")):
-        for row in _read(path):
+        for row in read_rows(path):
             segment = _segments(row["text"], row["language"])[0][0]
             topic = row["topic"]
             found.append(Example(segment, path.stem, [(topic, row.get("manner", _DONE))]))
@@ -240,24 +240,6 @@ def _picked(raw: tuple[Floats, csr_matrix, Floats], rows: list[int]) -> tuple[Fl
     return raw[0][rows], raw[1][rows], raw[2][rows]
 
 
-def measure(rows: Sequence[dict[str, Any]], reader: ClaimReader | None) -> dict[str, dict[str, float]]:
-    """Per language: share of false replies let through and of true ones stopped, in percent."""
-    counts: dict[str, defaultdict[str, int]] = {}
-    for row in rows:
-        checked = check_reply(row["reply"], row["language"], Facts.model_validate(row["facts"]), reader)
-        expected = row["expected"]["holds"]
-        mine = counts.setdefault(row["language"], defaultdict(int))
-        mine["true" if expected else "false"] += 1
-        mine["wrong true" if expected else "wrong false"] += checked.holds != expected
-    return {
-        language: {
-            "missed": round(100 * c["wrong false"] / max(c["false"], 1), 1),
-            "stopped": round(100 * c["wrong true"] / max(c["true"], 1), 1),
-        }
-        for language, c in counts.items()
-    }
-
-
 def _save(learned: Learned, path: Path, encoder: Encoder, count: int) -> ClaimReader:
     save(path, learned.parts, (learned.topics, learned.manners), encoder, count)
     return ClaimReader(encoder, path)
@@ -274,31 +256,15 @@ def main() -> None:
     found = examples()
     raw = features(found, encoder)
     assert raw[2].shape[1] == IDEA_COUNT
-    rows = _read(_ROWS)
+    rows = read_rows(_ROWS)
     for held in given.leave_out:
         others = [i for i, e in enumerate(found) if e.group != held]
         learned = train([found[i] for i in others], _picked(raw, others))
         reader = _save(learned, given.out.with_suffix(".tmp.npz"), encoder, len(others))
-        _say({"left out": held, **measure([r for r in rows if r["id"].split("-")[0] == held], reader)})
+        say({"left out": held, **measure([r for r in rows if r["id"].split("-")[0] == held], reader)})
     given.out.with_suffix(".tmp.npz").unlink(missing_ok=True)
     _save(train(found, raw), given.out, encoder, len(found))
-    _say({"segments": len(found), "bytes": given.out.stat().st_size})
-
-
-def _say(what: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(what, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-def _grouped(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((row["language"], row["reply"]), []).append(row)
-    yield from groups.values()
+    say({"segments": len(found), "bytes": given.out.stat().st_size})
 
 
 if __name__ == "__main__":

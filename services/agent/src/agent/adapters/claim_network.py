@@ -1,7 +1,6 @@
 """The reply check's trained network: the claim encoder's vectors and the rules' own ideas, read kind by kind."""
 
 import json
-from collections import OrderedDict
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -10,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.adapters.claim_encoder import ClaimEncoder, gelu
-from agent.adapters.encoding import Remembered
+from agent.adapters.opinions import IDEA_COUNT, RememberedOpinions
 from agent.core.claims.manner import MANNERS
 from agent.core.claims.opinion import Opinion
-from agent.core.claims.segments import IDEAS, KINDS, STATUSES, Segment
+from agent.core.claims.segments import KINDS, STATUSES, Segment
 
 Floats = NDArray[np.float32]
-IDEA_COUNT = len(IDEAS) + 2 * len(KINDS) + len(STATUSES) + 6
 LANGUAGES = ("en", "es", "fr", "de")
 # Vectors are wider spread than yes/no values; halved, both weigh alike at the start of training.
 VECTOR_WEIGHT = IDEA_WEIGHT = np.float32(0.5)
 _BOUND = 20.0
-_KEPT = 2_000
 _ROWS = (*KINDS, "action", "address_change/account_change")
 _ORDERS = (
     *((f"order_status:{status}", "done") for status in STATUSES),
@@ -43,33 +40,24 @@ class ClaimNetwork:
 
     def __init__(self, encoder: ClaimEncoder, path: Path | None = None) -> None:
         """Raises ValueError when the artefact was trained for other ideas or groups, or with another encoder."""
-        self._vectors = Remembered(encoder, _KEPT)
+        self._opinions = RememberedOpinions(encoder, self._read)
         with np.load(path or artefact(), allow_pickle=False) as stored:
             about = json.loads(str(stored["about"]))
             if about != described(encoder):
-                raise ValueError("claim network was trained for other features; run python -m agent.train_claims")
+                raise ValueError("claim network was trained for other features; run python -m agent.claim_training")
             self._weights = {name: stored[name].astype(np.float32) for name in ("hidden", "out", "past")}
             self._biases = {name: stored[name].astype(np.float32) for name in ("hidden_bias", "out_bias")}
-        self._known: OrderedDict[Segment, Opinion] = OrderedDict()
 
     def __call__(self, segments: Sequence[Segment]) -> list[Opinion]:
         """One opinion a segment; segments seen lately cost a look-up."""
-        fresh = [s for s in dict.fromkeys(segments) if s not in self._known]
-        if fresh:
-            self._vectors.warm([s.text for s in fresh])
-        for segment in fresh:
-            self._known[segment] = self._read(segment)
-        found = [self._known[segment] for segment in segments]
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
-        return found
+        return self._opinions.of(segments)
 
     def warm(self, texts: Sequence[str]) -> None:
         """Encode many texts at once, which costs half of one by one."""
-        self._vectors.warm(texts)
+        self._opinions.warm(texts)
 
-    def _read(self, segment: Segment) -> Opinion:
-        seen = features(self._vectors.of(segment.text), segment)
+    def _read(self, vector: Floats, segment: Segment) -> Opinion:
+        seen = features(vector, segment)
         hidden = gelu(seen @ self._weights["hidden"] + self._biases["hidden_bias"])
         scores = hidden @ self._weights["out"] + seen @ self._weights["past"] + self._biases["out_bias"]
         return opinion_of(scores)

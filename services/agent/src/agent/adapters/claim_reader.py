@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
 from importlib import resources
 from itertools import pairwise
@@ -13,17 +13,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.adapters.encoding import Encoder, Remembered
+from agent.adapters.encoding import Encoder
+from agent.adapters.opinions import IDEA_COUNT, RememberedOpinions
 from agent.core.claims.opinion import NOTHING, Opinion
-from agent.core.claims.segments import IDEAS, KINDS, STATUSES, Segment
+from agent.core.claims.segments import Segment
 
 Floats = NDArray[np.float32]
 Ranked = tuple[tuple[str, float], ...]
 BUCKETS = 8_192
-IDEA_COUNT = len(IDEAS) + 2 * len(KINDS) + len(STATUSES) + 6
 _FORMAT = f"sentence + letters 4, words 1-2, crc32 mod {BUCKETS} + {IDEA_COUNT} ideas, v1"
 _WORD = re.compile(r"\w+")
-_KEPT = 2_000
 
 
 class ClaimReader:
@@ -31,7 +30,7 @@ class ClaimReader:
 
     def __init__(self, encoder: Encoder, path: Path | None = None) -> None:
         """Raises ValueError when the artefact was trained for other features or another encoder's vectors."""
-        self._vectors = Remembered(encoder, _KEPT)
+        self._opinions = RememberedOpinions(encoder, self._read)
         with np.load(path or artefact(), allow_pickle=False) as stored:
             about = json.loads(str(stored["about"]))
             if about["format"] != _FORMAT or about["encoder"] != fingerprint(encoder):
@@ -43,26 +42,17 @@ class ClaimReader:
             self._bias: Floats = stored["bias"].astype(np.float32)
         self._topics: list[str] = about["topics"]
         self._manners: list[str] = about["manners"]
-        self._known: OrderedDict[Segment, Opinion] = OrderedDict()
 
     def __call__(self, segments: Sequence[Segment]) -> list[Opinion]:
         """One opinion a segment; segments seen lately cost a look-up."""
-        fresh = [s for s in dict.fromkeys(segments) if s not in self._known]
-        if fresh:
-            self._vectors.warm([s.text for s in fresh])
-        for segment in fresh:
-            self._known[segment] = self._read(segment)
-        found = [self._known[segment] for segment in segments]
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
-        return found
+        return self._opinions.of(segments)
 
     def warm(self, texts: Sequence[str]) -> None:
         """Encode many texts at once, which costs a third of one by one."""
-        self._vectors.warm(texts)
+        self._opinions.warm(texts)
 
-    def _read(self, segment: Segment) -> Opinion:
-        scores = self._bias + self._vectors.of(segment.text) @ self._weights["meaning"]
+    def _read(self, vector: Floats, segment: Segment) -> Opinion:
+        scores = self._bias + vector @ self._weights["meaning"]
         buckets, values = letters(segment.text, segment.language)
         scores = scores + values @ self._weights["letters"][buckets]
         scores = scores + np.asarray(segment.ideas, dtype=np.float32) @ self._ideas

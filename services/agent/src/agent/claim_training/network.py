@@ -12,7 +12,8 @@ import tensorflow as tf  # type: ignore[import-untyped,import-not-found,unused-i
 from numpy.typing import NDArray
 
 from agent.adapters.claim_encoder import HEADS
-from agent.adapters.claim_network import GROUP_OF, GROUPS, IDEA_COUNT, IDEA_WEIGHT, LANGUAGES, VECTOR_WEIGHT
+from agent.adapters.claim_network import GROUP_OF, GROUPS, IDEA_WEIGHT, LANGUAGES, VECTOR_WEIGHT
+from agent.adapters.opinions import IDEA_COUNT
 
 Floats = NDArray[np.float32]
 Tensor = Any

@@ -1,6 +1,5 @@
 """Our own sentences as examples: their segments, how each possible reading would be judged, and what is known."""
 
-import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.adapters.claim_network import GROUP_OF, GROUPS
+from agent.claim_rows import grouped, read_rows
 from agent.core.claims import Facts, check_reply, split_sentences
 from agent.core.claims.check import parts_of, verdict_of_reading
 from agent.core.claims.languages import LEXICONS, read_as
@@ -64,7 +64,7 @@ def examples(trust_rules: float) -> list[Example]:
 
     The rules' readings count by `trust_rules` where they explain every verdict, and not at all elsewhere.
     """
-    found = [_of_rows(rows, trust_rules) for rows in _grouped([*_read(TABLE), *learned_rows()])]
+    found = [_of_rows(rows, trust_rules) for rows in grouped([*read_rows(TABLE), *learned_rows()])]
     return [example for example in found if example.segments] + list(_labelled()) + list(_own_words())
 
 
@@ -142,7 +142,7 @@ def _of_rows(rows: Sequence[dict[str, Any]], trust_rules: float) -> Example:
 def _labelled() -> Iterator[Example]:
     seen = set()
     for path in [*sorted(LABELLED.glob("*.jsonl")), *sorted((LABELLED / "more").glob("*.jsonl"))]:
-        for row in _read(path):
+        for row in read_rows(path):
             if (row["text"], row["topic"]) in seen:
                 continue
             seen.add((row["text"], row["topic"]))
@@ -159,7 +159,7 @@ def _own_words() -> Iterator[Example]:
 
 def held_back() -> dict[str, list[dict[str, Any]]]:
     """Each round's rows that are never trained on, and the rounds that are only measured."""
-    found = {path.stem: _read(path) for path in sorted(MEASURED.glob("*.jsonl"))}
+    found = {path.stem: read_rows(path) for path in sorted(MEASURED.glob("*.jsonl"))}
     for row in _rounds():
         if is_held_back(row):
             found.setdefault(row["id"].split("-")[0], []).append(row)
@@ -167,15 +167,4 @@ def held_back() -> dict[str, list[dict[str, Any]]]:
 
 
 def _rounds() -> list[dict[str, Any]]:
-    return [row for path in sorted(ROUNDS.glob("*.jsonl")) for row in _read(path)]
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-def _grouped(rows: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((row["language"], row["reply"]), []).append(row)
-    yield from groups.values()
+    return [row for path in sorted(ROUNDS.glob("*.jsonl")) for row in read_rows(path)]
