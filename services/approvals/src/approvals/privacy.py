@@ -18,7 +18,6 @@ from common.privacy.erasing import (
     count_touched,
     erase_in_order,
     export_tables,
-    unmark_living,
 )
 from common.privacy.subject import Subject
 
@@ -93,9 +92,6 @@ class Privacy:
             await conn.execute(_TAKE_KEYS, sorted(subject.keys))
             return counts
 
-        if reasons := await self.unfinished(subject):
-            await unmark_living(self._pool, await self._ids(self._pool, subject), _LIVES)
-            raise Unfinished(reasons)
         return await erase_in_order(
             self._pool,
             lambda conn: self._ids(conn, subject),
@@ -103,6 +99,7 @@ class Privacy:
             pseudonym=pseudonym,
             written=_WRITTEN,
             lives=_LIVES,
+            unfinished=await self.unfinished(subject),
         )
 
     @staticmethod

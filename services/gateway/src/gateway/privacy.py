@@ -20,7 +20,6 @@ from common.privacy.erasing import (
     count_touched,
     erase_in_order,
     export_tables,
-    unmark_living,
 )
 from common.privacy.subject import Subject
 from gateway.adapters.contexts import Contexts
@@ -148,9 +147,6 @@ class Privacy:
             await conn.execute(_FORGET_SOURCES)
             return await count_touched(conn, _ERASE, (subject.customer_id, ids, sorted(subject.addresses)))
 
-        if reasons := await self.unfinished(subject):
-            await unmark_living(self._pool, await self._ids(self._pool, subject), _LIVES)
-            raise Unfinished(reasons)
         counts = await erase_in_order(
             self._pool,
             lambda conn: self._ids(conn, subject),
@@ -158,6 +154,7 @@ class Privacy:
             pseudonym=pseudonym,
             written=_WRITTEN,
             lives=_LIVES,
+            unfinished=await self.unfinished(subject),
         )
         if self._redis is not None:
             counts["redis"] = int(await self._redis.delete(self._contexts.key_of(subject.customer_id)))

@@ -13,7 +13,7 @@ import asyncpg
 
 from common import db
 from common.privacy.command import Unfinished, main
-from common.privacy.erasing import STATEMENT_S, Counts, Names, erase_in_order, export_tables, unmark_living
+from common.privacy.erasing import STATEMENT_S, Counts, Names, erase_in_order, export_tables
 from common.privacy.subject import Subject
 from toolgateway.policy import load_policy
 from toolgateway.settings import Settings
@@ -102,9 +102,6 @@ class Privacy:
                 raise Unfinished(["a ledger row has just been opened"]) from e
             return dict(counts)
 
-        if reasons := await self._open(self._pool, names):
-            await unmark_living(self._pool, names[1], _LIVES)
-            raise Unfinished(reasons)
         return await erase_in_order(
             self._pool,
             lambda conn: self._own(conn, names),
@@ -112,6 +109,7 @@ class Privacy:
             pseudonym=pseudonym,
             written=_WRITTEN,
             lives=_LIVES,
+            unfinished=await self._open(self._pool, names),
             records=False,
         )
 

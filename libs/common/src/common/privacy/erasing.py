@@ -13,6 +13,7 @@ import asyncpg
 
 from common import db
 from common.errors import Refused, Transient
+from common.privacy.command import Unfinished
 
 ERASURE_SQL = """
 -- What was erased when, under a name nobody can lead back to the customer.
@@ -69,14 +70,20 @@ async def erase_in_order(
     pseudonym: str,
     written: Collection[str],
     lives: str,
+    unfinished: Collection[str] = (),
     records: bool = True,
 ) -> Counts:
     """Mark the conversations that ``find`` returns, wait for who writes into ``written``, erase, record; the counts.
 
     What the customer begins after the mark is no part of it. Raises Transient where a writer doesn't end. ``lives`` is
     a query for the ids that something is still kept of: no mark stays on one after a try that surely changed nothing.
+    Raises Unfinished with what was found ``unfinished``, and takes back the marks of an earlier try that was cut off.
     Without ``records``, ``erase`` leaves the record itself.
     """
+    if unfinished:
+        async with pool.acquire() as conn:
+            await conn.execute(_UNMARK.format(lives=lives), [], list(await find(conn)))
+        raise Unfinished(list(unfinished))
 
     async def mark(conn: db.Connection) -> tuple[list[str], list[str]]:
         ids = sorted(await find(conn))
@@ -106,11 +113,6 @@ async def erase_in_order(
         if not ending:
             await pool.execute(_UNMARK.format(lives=lives), marked, ids)
         raise
-
-
-async def unmark_living(pool: db.Database, ids: Collection[str], lives: str) -> None:
-    """Take back the marks that a try cut off earlier left on conversations something is still kept of."""
-    await pool.execute(_UNMARK.format(lives=lives), [], list(ids))
 
 
 async def is_erased(conn: "db.Connection | db.Database", conversation_id: str) -> bool:
