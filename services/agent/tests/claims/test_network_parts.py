@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from agent.adapters.claim_encoder import ClaimEncoder, artefact, gelu, unpacked
-from agent.adapters.claim_network import GROUP_OF, GROUPS, opinion_of
+from agent.adapters.claim_encoder import ClaimEncoder, artefact, unpacked
+from agent.adapters.claim_network import GROUP_OF, GROUPS, gelu, opinion_of
 from agent.adapters.claim_readers import averaged, is_sure
 from agent.adapters.claim_tokens import CLOSING, OPENING, UNKNOWN, Pieces
 from agent.core.claims import Opinion

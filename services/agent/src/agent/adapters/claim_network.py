@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.adapters.claim_encoder import ClaimEncoder, gelu
+from agent.adapters.claim_encoder import ClaimEncoder
 from agent.adapters.opinions import IDEA_COUNT, RememberedOpinions
 from agent.core.claims.manner import MANNERS
 from agent.core.claims.opinion import Opinion
@@ -61,6 +61,12 @@ class ClaimNetwork:
         hidden = gelu(seen @ self._weights["hidden"] + self._biases["hidden_bias"])
         scores = hidden @ self._weights["out"] + seen @ self._weights["past"] + self._biases["out_bias"]
         return opinion_of(scores)
+
+
+def gelu(values: Floats) -> Floats:
+    """The smooth gate the network was trained with, in its tanh form."""
+    inner: Floats = np.tanh(np.float32(0.7978845608) * (values + np.float32(0.044715) * values**3))
+    return np.float32(0.5) * values * (1 + inner)
 
 
 def features(vector: Floats, segment: Segment) -> Floats:

@@ -1,4 +1,4 @@
-"""The course of training: examples cut into batches of like length, shown in two stretches, the newest rounds last."""
+"""The course of training: examples cut into batches of like length, shown some times in an order drawn by chance."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -29,12 +29,12 @@ class Course:
         self._network, self._pieces, self._say = network, pieces, say
         self._random = np.random.default_rng(seed)
 
-    def run(self, examples: Sequence[Example], rounds: int, pace: float, *, all_first: bool) -> None:
-        """Show the examples `rounds` times, well-known ones less often after the first (before it unless `all_first`).
+    def run(self, examples: Sequence[Example], rounds: int, pace: float) -> None:
+        """Show the examples `rounds` times, well-known ones less often after the first.
 
         The pace rises for a moment, then falls to nearly nothing.
         """
-        shown = [self._batches(examples, everything=all_first and n == 0) for n in range(rounds)]
+        shown = [self._batches(examples, everything=n == 0) for n in range(rounds)]
         total, at, losses = sum(map(len, shown)), 0, list[float]()
         for batches in shown:
             for chosen in batches:

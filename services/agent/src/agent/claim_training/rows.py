@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from agent.adapters.claim_network import GROUP_OF, GROUPS
 from agent.claim_rows import grouped, read_rows
+from agent.claim_training.sentences import Labelled, cases_of, read_sentences
 from agent.core.claims import Facts, check_reply, split_sentences
 from agent.core.claims.check import parts_of, verdict_of_reading
 from agent.core.claims.languages import LEXICONS, read_as
@@ -33,6 +35,10 @@ LABELS = [pair for group in GROUPS for pair in group]
 _AT = {pair: at for at, pair in enumerate(LABELS)}
 # Said far more often than anything a model makes up, and never to be stopped.
 _OWN_WORDS_WEIGHT = 2.0
+# The group of labelled sentences, and how many sorts of facts one cut in several parts is held beside.
+SENTENCES = "sentences"
+OWN_WORDS = "own words"
+_FACTS_EACH = 6
 
 
 @dataclass(frozen=True)
@@ -149,12 +155,32 @@ def _labelled() -> Iterator[Example]:
             segment = segments_of_reply(row["text"], row["language"])[0][0]
             label = None if row["topic"] == NOTHING else _named(row["topic"], row.get("manner", "done"))
             yield Example((segment,), path.stem, [[] if label is None else [label]], 1.0)
+    held = {(row["language"], row["reply"]) for row in chain(*held_back().values())}
+    for sentence in read_sentences():
+        if not sentence.is_held_back and (sentence.language, sentence.text) not in held:
+            example = of_sentence(sentence)
+            if example:
+                yield example
+
+
+def of_sentence(sentence: Labelled) -> Example | None:
+    """A labelled sentence as one segment with its labels, or cut in several beside facts that tell them apart."""
+    segments = tuple(segment for segment, _ in segments_of_reply(sentence.text, sentence.language))
+    labels = [label for label in (_named(topic, manner) for topic, manner in sentence.labels) if label is not None]
+    if len(segments) == 1:
+        return Example(segments, SENTENCES, [labels], 1.0)
+    loose = any(topic in ("action", "unread") for topic, _ in sentence.labels)
+    if not segments or loose:
+        # which part a deed without a kind is told by, no fact can tell
+        return None
+    cases = [case_of(row) for row in cases_of(sentence, _FACTS_EACH)]
+    return Example(segments, SENTENCES, [[] for _ in segments], 0.0, cases)
 
 
 def _own_words() -> Iterator[Example]:
     for language, reply in own_replies():
         for segment, labels in segments_of_reply(reply, language):
-            yield Example((segment,), "own words", [labels], _OWN_WORDS_WEIGHT)
+            yield Example((segment,), OWN_WORDS, [labels], _OWN_WORDS_WEIGHT)
 
 
 def held_back() -> dict[str, list[dict[str, Any]]]:

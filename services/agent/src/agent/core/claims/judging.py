@@ -205,7 +205,9 @@ def _of_another_order(clause: str, said: Values, standing: list[Action]) -> str:
 
 def _unsupported(reading: Reading, rows: list[Action], lexicon: Lexicon) -> tuple[bool, str]:
     """No row stands for what is said; "it could not be done" is still true of what nobody did."""
-    if reading.manner == "failed" and not rows and is_denied(reading.clause, lexicon):
+    # "the error code is E404" fails nothing that is named
+    unnamed = reading.kinds == ("action",)
+    if reading.manner == "failed" and not rows and (unnamed or is_denied(reading.clause, lexicon)):
         return True, "nothing of the kind was done"
     found = ", ".join(sorted({r.status for r in rows})) or "no row"
     return False, f"{reading.manner} needs {' or '.join(sorted(_ALLOWED[reading.manner]))}: {found}"
