@@ -52,10 +52,6 @@ class ClaimNetwork:
         """One opinion a segment; segments seen lately cost a look-up."""
         return self._opinions.of(segments)
 
-    def warm(self, texts: Sequence[str]) -> None:
-        """Encode many texts at once, which costs half of one by one."""
-        self._opinions.warm(texts)
-
     def _read(self, vector: Floats, segment: Segment) -> Opinion:
         seen = features(vector, segment)
         hidden = gelu(seen @ self._weights["hidden"] + self._biases["hidden_bias"])

