@@ -1,5 +1,6 @@
 """Whatever a route raises becomes a problem document that says what the caller can do."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +9,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from common.http import PROBLEM_JSON, handle_database_away, install_problem_handlers
+from common.errors import Transient
+from common.http import PROBLEM_JSON, ServiceClient, handle_database_away, install_problem_handlers, serve
+from common.telemetry import continue_trace, trace_headers
+from stack.ports import free_port
 
 
 @pytest.fixture
@@ -57,3 +61,35 @@ def test_a_service_may_say_in_its_own_words_what_to_do_while_the_database_is_awa
         answer = client.get("/")
     assert (answer.status_code, answer.json()["title"]) == (503, "Try again")
     assert answer.json()["detail"] == "send it again with the same key"
+
+
+TRACE = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "shop=t61"}
+
+
+async def test_a_service_without_a_collector_sends_its_callers_trace_on_as_it_came() -> None:
+    app, stop, port = FastAPI(), asyncio.Event(), free_port()
+
+    @app.get("/")
+    async def sent_on() -> dict[str, str]:
+        return trace_headers()
+
+    serving = asyncio.create_task(serve(app, "127.0.0.1", port, stop))
+    client = ServiceClient(f"http://127.0.0.1:{port}", timeout_s=5.0)
+    try:
+        async with asyncio.timeout(10):
+            while True:
+                try:
+                    with continue_trace("caller", TRACE):
+                        within = await client.call("GET", "/")
+                    break
+                except Transient:
+                    await asyncio.sleep(0.01)
+        assert within.body == TRACE
+        bad = {"traceparent": "nonsense", "tracestate": "shop=t61"}
+        without = (await client.call("GET", "/", headers=bad)).body
+    finally:
+        await client.close()
+        stop.set()
+        await serving
+    assert without.keys() == {"traceparent"}
+    assert TRACE["traceparent"][3:35] not in without["traceparent"]

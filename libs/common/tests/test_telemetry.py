@@ -15,19 +15,20 @@ from opentelemetry.trace import StatusCode
 
 from common import telemetry
 from common.producer import _partition_of, event_headers
-from common.telemetry import _with_trace, continue_trace, traceparent
+from common.telemetry import _with_trace, continue_trace, trace_headers
 
 CAME = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+STATE = "shop=t61rcWkgMzE,other@vendor=00f067aa0ba902b7"
 
 
 def test_within_the_block_the_callers_ids_are_sent_on_and_logged() -> None:
     with continue_trace("work", {"traceparent": CAME}):
-        assert traceparent() == CAME
+        assert trace_headers() == {"traceparent": CAME}
         assert event_headers("ev_1", datetime.now(UTC))["traceparent"] == CAME
         assert _with_trace(None, "info", {})["trace_id"] == "0af7651916cd43dd8448eb211c80319c"
         with continue_trace("inner", {}):
-            assert traceparent() == CAME
-    assert traceparent() != CAME
+            assert trace_headers() == {"traceparent": CAME}
+    assert trace_headers()["traceparent"] != CAME
     assert "trace_id" not in _with_trace(None, "info", {})
 
 
@@ -37,7 +38,7 @@ def test_within_the_block_the_callers_ids_are_sent_on_and_logged() -> None:
 )
 def test_what_is_no_trace_begins_a_new_one(came: str) -> None:
     with continue_trace("work", {"traceparent": came}):
-        assert re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-00", traceparent())
+        assert re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-00", trace_headers()["traceparent"])
 
 
 def test_a_key_goes_where_every_other_client_would_put_it() -> None:
@@ -70,3 +71,42 @@ def test_a_span_that_ends_in_an_error_names_its_type_and_says_nothing_of_its_tex
     assert dict(inner.attributes or {}) == {"kind": "refund"}
     assert outer.parent is not None
     assert f"{outer.context.trace_id:032x}" in CAME
+
+
+@pytest.mark.parametrize("flags", ["00", "01"])
+def test_flags_and_tracestate_are_handed_on_as_they_came_without_a_collector(flags: str) -> None:
+    came = {"traceparent": CAME[:-2] + flags, "tracestate": STATE}
+    with continue_trace("work", came):
+        assert trace_headers() == came
+    assert "tracestate" not in trace_headers()
+
+
+@pytest.mark.parametrize(("flags", "collected"), [("00", 0), ("01", 1)])
+def test_flags_and_tracestate_are_handed_on_by_a_span_and_what_nobody_sampled_is_not_collected(
+    finished: InMemorySpanExporter, flags: str, collected: int
+) -> None:
+    with continue_trace("work", {"traceparent": CAME[:-2] + flags, "tracestate": STATE}):
+        sent = trace_headers()
+    _, trace_id, parent, sampled = sent["traceparent"].split("-")
+    assert (trace_id, sampled, sent["tracestate"]) == (CAME[3:35], flags, STATE)
+    spans = finished.get_finished_spans()
+    assert len(spans) == collected
+    assert all(f"{span.context.span_id:016x}" == parent for span in spans)
+
+
+@pytest.mark.parametrize("recording", [False, True])
+@pytest.mark.parametrize("state", ["", "a=\x00", "a=1\nb=2", "a=\ufffd", "a=" + "x" * 511], ids=ascii)
+def test_a_tracestate_no_header_could_hold_is_left_behind_and_the_trace_goes_on(
+    request: pytest.FixtureRequest, recording: bool, state: str
+) -> None:
+    if recording:
+        request.getfixturevalue("finished")
+    with continue_trace("work", {"traceparent": CAME, "tracestate": state}):
+        sent = trace_headers()
+    assert sent.keys() == {"traceparent"}
+    assert sent["traceparent"][:35] == CAME[:35]
+
+
+def test_a_tracestate_without_its_trace_is_left_behind() -> None:
+    with continue_trace("work", {"traceparent": "nonsense", "tracestate": STATE}):
+        assert "tracestate" not in trace_headers()

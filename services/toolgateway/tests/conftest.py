@@ -26,7 +26,7 @@ from aiohttp import ClientSession, ClientTimeout, web
 from common import db
 from common.clock import SystemClock
 from common.crash import disarm
-from common.http import health_routes
+from common.http import health_routes, in_callers_trace
 from common.statements import JOB_AUDIENCE, SESSION_AUDIENCE, STAFF_AUDIENCE, Signer, session_claims
 from common.telemetry import setup_logging
 from toolgateway.app import Built, build
@@ -52,6 +52,8 @@ class Provider:
     # "mismatch", "hang" (nothing moved), "pending".
     faults: list[str] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    # The headers of every POST of a refund.
+    asked: list[dict[str, str]] = field(default_factory=list)
     reads_down: bool = False
     customer_reads_down: bool = False
     # Each entry answers one change of an account: "refuse", "hang" (nothing changed), "lost" (changed, no answer).
@@ -110,6 +112,7 @@ class Provider:
     async def post_refund(self, request: web.Request) -> web.Response:
         key, raw = request.headers["Idempotency-Key"], await request.text()
         self.calls.append(("refund", key))
+        self.asked.append(dict(request.headers))
         if self.before_refund:
             await self.before_refund()
         fault = self.faults.pop(0) if self.faults else ""
@@ -435,7 +438,9 @@ async def _running(
     health_routes(built.api, ready)
     sock = socket.socket()
     sock.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(built.api, log_config=None, access_log=False, lifespan="off"))
+    server = uvicorn.Server(
+        uvicorn.Config(in_callers_trace(built.api), log_config=None, access_log=False, lifespan="off")
+    )
     serving = asyncio.create_task(server.serve(sockets=[sock]))
     while not server.started:  # noqa: ASYNC110 - the server offers no event
         await asyncio.sleep(0.01)

@@ -35,6 +35,7 @@ _HEADERS = {
         "event_id": {"type": "string", "description": "Names the event; a repeat is ignored."},
         "occurred_at": {"type": "string", "format": "date-time"},
         "traceparent": {"type": "string", "description": "W3C trace context."},
+        "tracestate": {"type": "string", "description": "Handed on unchanged beside traceparent."},
     },
 }
 _DLQ = (

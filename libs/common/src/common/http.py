@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
@@ -14,11 +14,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from common import db
 from common.errors import OutcomeUnknown, Transient
 from common.stopping import HTTP_GRACE_S
-from common.telemetry import get_logger, traceparent
+from common.telemetry import get_logger, pass_on_trace, trace_headers
 
 PROBLEM_JSON = "application/problem+json"
 _log = get_logger()
@@ -102,10 +103,30 @@ def health_routes(
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 
+def in_callers_trace(app: ASGIApp) -> ASGIApp:
+    """Send on, from every request, the trace its caller named; a collector's spans are the framework's own."""
+
+    async def traced(scope: Scope, receive: Receive, send: Send) -> None:
+        with pass_on_trace(_trace_of(scope.get("headers", ()))):
+            await app(scope, receive, send)
+
+    return traced
+
+
+def _trace_of(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in headers:
+        if name in (b"traceparent", b"tracestate"):
+            # Several tracestates are one list; several traceparents become none.
+            key, text = name.decode(), value.decode("latin-1")
+            found[key] = f"{found[key]},{text}" if key in found else text
+    return found
+
+
 async def serve(app: FastAPI, host: str, port: int, stop: asyncio.Event) -> None:
     """Serve ``app`` until ``stop`` is set; open streams get three seconds to end."""
     config = uvicorn.Config(
-        app,
+        in_callers_trace(app),
         host=host,
         port=port,
         log_config=None,
@@ -171,7 +192,7 @@ class ServiceClient:
                 self._base + path,
                 json=json,
                 params=params,
-                headers={"traceparent": traceparent(), **(headers or {})},
+                headers={**trace_headers(), **(headers or {})},
                 timeout=limit,
             ) as response:
                 is_json = "json" in response.content_type

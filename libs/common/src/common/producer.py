@@ -13,7 +13,7 @@ from aiokafka.partitioner import DefaultPartitioner, murmur2
 from pydantic import BaseModel
 
 from common.kafka_tls import security_protocol, tls_context
-from common.telemetry import traceparent
+from common.telemetry import trace_headers
 from common.topics import Topic
 
 # One record of 1 MB must pass with its headers (CONTRACT).
@@ -25,7 +25,7 @@ def event_headers(event_id: str, occurred_at: datetime) -> dict[str, str]:
     return {
         "event_id": event_id,
         "occurred_at": occurred_at.astimezone(UTC).isoformat(),
-        "traceparent": traceparent(),
+        **trace_headers(),
     }
 
 

@@ -17,8 +17,10 @@ from opentelemetry import context, propagate, trace
 # Whether spans go anywhere; set once, when tracing is set up.
 _recording = False
 # The trace this work belongs to while nobody collects spans: its ids travel on as they came.
-_passed_on: ContextVar[str] = ContextVar("traceparent", default="")
+_passed_on: ContextVar[Mapping[str, str] | None] = ContextVar("trace", default=None)
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+# What neither a header nor jsonb could hold must not travel on; longer ones need not (W3C).
+_TRACESTATE = re.compile(r"[ -~]{1,512}")
 # Names under which personal data or a credential could slip into a log line.
 _PRIVATE = frozenset(
     "text reply email phone name address token assertion credential authorization payload args body".split()
@@ -71,14 +73,15 @@ def tracer() -> trace.Tracer:
     return trace.get_tracer("trusted-till")
 
 
-def traceparent() -> str:
-    """Return the W3C trace context to send on; one is begun where none is."""
+def trace_headers() -> dict[str, str]:
+    """Return the W3C trace context to send on: ``traceparent``, begun where none is, and ``tracestate`` if one came."""
     if passed_on := _passed_on.get():
-        return passed_on
+        return dict(passed_on)
     span = trace.get_current_span().get_span_context()
-    if span.is_valid:
-        return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"
-    return f"00-{random.getrandbits(128):032x}-{random.getrandbits(64):016x}-00"
+    if not span.is_valid:
+        return {"traceparent": f"00-{random.getrandbits(128):032x}-{random.getrandbits(64):016x}-00"}
+    parent = f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"
+    return {"traceparent": parent, **_state(span.trace_state.to_header())}
 
 
 @contextmanager
@@ -103,17 +106,12 @@ def span(name: str, **attributes: str) -> Iterator[None]:
 @contextmanager
 def continue_trace(name: str, headers: Mapping[str, str]) -> Iterator[None]:
     """Run the block as a span named ``name`` that belongs to the trace its caller's headers name."""
-    came = headers.get("traceparent", "")
     if not _recording:
-        # No span is made for nothing, nor the machinery started that would carry one.
-        passed_on = _passed_on.set(came) if _TRACEPARENT.fullmatch(came) else None
-        try:
+        with pass_on_trace(headers):
             yield
-        finally:
-            if passed_on is not None:
-                _passed_on.reset(passed_on)
         return
-    token = context.attach(propagate.extract({"traceparent": came}))
+    came = {"traceparent": headers.get("traceparent", ""), **_state(headers.get("tracestate", ""))}
+    token = context.attach(propagate.extract(came))
     try:
         with span(name):
             yield
@@ -121,9 +119,28 @@ def continue_trace(name: str, headers: Mapping[str, str]) -> Iterator[None]:
         context.detach(token)
 
 
+@contextmanager
+def pass_on_trace(headers: Mapping[str, str]) -> Iterator[None]:
+    """Send the caller's trace on from the block as it came; where spans are collected, they carry it."""
+    came = headers.get("traceparent", "")
+    # No span is made for nothing, nor the machinery started that would carry one.
+    if _recording or not _TRACEPARENT.fullmatch(came):
+        yield
+        return
+    passed_on = _passed_on.set({"traceparent": came, **_state(headers.get("tracestate", ""))})
+    try:
+        yield
+    finally:
+        _passed_on.reset(passed_on)
+
+
+def _state(came: str) -> dict[str, str]:
+    return {"tracestate": came} if _TRACESTATE.fullmatch(came) else {}
+
+
 def _with_trace(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     if passed_on := _passed_on.get():
-        event["trace_id"] = passed_on[3:35]
+        event["trace_id"] = passed_on["traceparent"][3:35]
         return event
     span = trace.get_current_span().get_span_context()
     if span.is_valid:
