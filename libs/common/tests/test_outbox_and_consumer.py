@@ -21,6 +21,7 @@ from common.inbox import first_time
 from common.outbox import Outgoing, Relay, enqueue, enqueue_all
 from common.producer import Producer
 from common.settings import BusSettings
+from common.telemetry import continue_trace, trace_headers
 from common.topics import REPLIES, Topic
 from stack.databases import TestDatabase
 
@@ -557,3 +558,19 @@ async def test_a_commit_that_found_the_relay_awake_is_published_though_it_comes_
             while await pool.fetchval("select count(*) from outbox"):  # noqa: ASYNC110 - the relay's own work
                 await asyncio.sleep(0.05)
     assert len(heard) == told
+
+
+async def test_a_keys_records_are_each_handled_in_their_own_trace(bus: BusSettings, producer: Producer) -> None:
+    seen: list[tuple[int, str]] = []
+
+    async def handler(batch: list[Received[ReplyEvent]]) -> None:
+        seen.extend((r.event.seq, trace_headers()["traceparent"]) for r in batch)
+
+    # Sent before anybody reads, so that one look takes all three.
+    came = [f"00-{n:032x}-{n:016x}-01" for n in (1, 1, 2)]
+    for n, traceparent in enumerate(came, start=1):
+        with continue_trace("test", {"traceparent": traceparent}):
+            await producer.send(REPLIES, "c1", reply("c1", n), event_id=f"ev_{n}", occurred_at=NOW)
+    async with consuming(bus, producer, handler):
+        await until(lambda: len(seen) >= 3)
+    assert seen == [(n, traceparent) for n, traceparent in enumerate(came, start=1)]

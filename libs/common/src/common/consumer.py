@@ -22,6 +22,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import groupby
 from typing import Any, Generic, TypeVar, cast
 
 from aiokafka import ConsumerRecord
@@ -267,6 +268,13 @@ class Consumer:
     async def _lane(
         self, s: Subscription[Any], progress: _Progress, lane: list[tuple[ConsumerRecord, Received[Any]]]
     ) -> None:
+        # A key's second message belongs to its own trace and not to the first one's.
+        for _, part in groupby(lane, key=_trace_id) if s.lanes else [("", lane)]:
+            await self._handle(s, progress, list(part))
+
+    async def _handle(
+        self, s: Subscription[Any], progress: _Progress, lane: list[tuple[ConsumerRecord, Received[Any]]]
+    ) -> None:
         # A whole batch belongs to no one record's trace.
         with continue_trace(f"{s.topic.name} process", lane[0][1].headers if s.lanes else {}):
             failure = await _attempt(s, [received for _, received in lane], tries=1 if len(lane) > 1 else _TRIES)
@@ -277,7 +285,7 @@ class Consumer:
         if len(lane) > 1:
             # One record of the lane is to blame; alone, each shows what it is worth.
             for one in lane:
-                await self._lane(s, progress, [one])
+                await self._handle(s, progress, [one])
             return
         await self._settle(s, progress, lane[0][0], failure)
 
@@ -325,6 +333,10 @@ class Consumer:
         await self._producer.send_raw(s.topic.dlq, record.key, record.value, headers)
         progress.buried.add(place)
         _handled.labels(s.topic.name, s.group, "dead").inc()
+
+
+def _trace_id(record: tuple[ConsumerRecord, Received[Any]]) -> str:
+    return record[1].headers.get("traceparent", "")[3:35]
 
 
 async def _attempt(s: Subscription[Any], batch: list[Received[Any]], tries: int) -> Exception | None:
