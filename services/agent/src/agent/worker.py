@@ -14,7 +14,7 @@ from agent.core.replies import Address, by_person
 from common import db
 from common.clock import Clock
 from common.events import ReplyEvent
-from common.telemetry import get_logger
+from common.telemetry import continue_trace, get_logger
 
 _log = get_logger()
 _RUNS = Counter("agent_runs_total", "Runs by how they ended here", ["outcome"])
@@ -95,7 +95,9 @@ class Worker:
 
     async def _play(self, run: ClaimedRun) -> None:
         try:
-            await self._settle(run)
+            # This task began in no trace: a claim takes up many messages' runs, from a process that may be gone.
+            with continue_trace("run play", run.trace):
+                await self._settle(run)
         except asyncio.CancelledError:
             raise
         except _DATABASE_TROUBLE as error:

@@ -1,7 +1,7 @@
 """Durable runs: claimed with the database's clock, fenced by a version that every later write names (R7)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -41,7 +41,7 @@ set status = 'running', claimed_by = $2, claim_expires_at = clock_timestamp() + 
     version = r.version + 1, attempts = r.attempts + 1
 from next, conversations c
 where r.message_id = next.message_id and c.id = r.conversation_id
-returning r.message_id, r.conversation_id, r.version, r.attempts, r.work,
+returning r.message_id, r.conversation_id, r.version, r.attempts, r.work, r.trace,
           c.run_state, c.owner, c.owner_version, c.language
 """
 _RENEW = """
@@ -125,7 +125,8 @@ class TakenOver(Refused):
 class ClaimedRun:
     """A run this worker holds. ``version`` is the fencing number, ``owner_version`` the one our words carry.
 
-    Once it has ended ``followed_by`` is the route of the conversation's next message, if one waits.
+    ``trace`` holds the headers it was stored under. Once it has ended ``followed_by`` is the route of the
+    conversation's next message, if one waits.
     """
 
     message_id: str
@@ -137,6 +138,7 @@ class ClaimedRun:
     owner: str
     owner_version: int
     followed_by: str | None = None
+    trace: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,7 @@ class RunStore:
                 ConversationState.model_validate(row["run_state"]),
                 row["owner"],
                 row["owner_version"],
+                trace=row["trace"] or {},
             )
             for row in rows
         ]

@@ -7,6 +7,7 @@ from common import db
 from common.errors import Forgotten
 from common.events import WorkItem
 from common.events.model import Language
+from common.telemetry import trace_headers
 
 Json = dict[str, Any]
 
@@ -37,8 +38,8 @@ with arrived as (
 select owner, owner_version, status from arrived
 """  # noqa: S608 - our own constant
 _ADD_RUN = """
-insert into runs (message_id, conversation_id, seq, route, urgency, status, work, outcome, finished_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, case when $6 = 'done' then now() end)
+insert into runs (message_id, conversation_id, seq, route, urgency, status, work, outcome, finished_at, trace)
+values ($1, $2, $3, $4, $5, $6, $7, $8, case when $6 = 'done' then now() end, $9)
 on conflict (message_id) do nothing
 """
 _SAY = """
@@ -122,7 +123,7 @@ def _arrival(work: WorkItem) -> tuple[object, ...]:
 
 
 async def add_queued_run(conn: db.Connection, work: WorkItem) -> None:
-    """Leave the message for a worker of its route, which looks for it."""
+    """Leave the message for a worker of its route, which looks for it and goes on in the trace of this moment."""
     m = work.message
     await conn.execute(
         _ADD_RUN,
@@ -134,6 +135,7 @@ async def add_queued_run(conn: db.Connection, work: WorkItem) -> None:
         "queued",
         work.model_dump(mode="json", by_alias=True),
         None,
+        trace_headers(),
     )
 
 
@@ -141,7 +143,7 @@ async def add_done_run(conn: db.Connection, work: WorkItem, outcome: str) -> Non
     """Record a message that was answered on the spot."""
     m = work.message
     await conn.execute(
-        _ADD_RUN, m.message_id, m.conversation_id, m.seq, work.route, URGENCY[m.channel], "done", None, outcome
+        _ADD_RUN, m.message_id, m.conversation_id, m.seq, work.route, URGENCY[m.channel], "done", None, outcome, None
     )
 
 
