@@ -106,6 +106,10 @@ async def test_neither_spans_nor_logs_of_a_turn_hold_anything_personal(run: Path
         async with asyncio.timeout(60):
             reported = {"gateway", "router", "agent-fixed", "agent-loop", "toolgateway", "approvals"}
             await until(_reported(collector, reported), "spans of every service")
+    # One trace from the customer's request through every topic to the payment (SPEC §12).
+    asked = {span.trace_id for service, span in collector.spans() if service == "gateway"}
+    paid = {span.trace_id for _, span in collector.spans() if span.name == "ledger.execute"}
+    assert paid & asked & {span.trace_id for service, span in collector.spans() if service == "agent-loop"}
     names = {span.name for _, span in collector.spans()}
     assert {"support.messages.v1 process", "support.work.agent.v1 process", "support.replies.v1 process"} <= names
     attributes = {a.key for _, span in collector.spans() for a in span.attributes}
