@@ -272,6 +272,10 @@ ENGLISH = Source(
         r"(?:pulled up|gone (?:through|over)|double-checked|had another|looked|checked|found|seen|read|understood|noted|received|asked|explained|reviewed|thought|heard|tried|missed|learned|been|taken a|got your|listed|gathered|noticed|compared|attached the|given you all|mentioned|written down|searched|verified|answered|described|had|opened (?:for|on|at)|put together|linked|identified|located|pulled up|double-checked|included|summari[sz]ed|shown|told|helped|said|stated|collected|considered|happened|needed|wanted|hoped|decided to|made a note|made sense|made sure|kept|met|made it clear|made clear|agreed|apologi[sz]ed|set aside time|appreciated|enjoyed|loved|run (?:in|since|for)|been|expanded|moved (?:to|our)|grown|won|based|closed for|existed|confirmed your|let)",
     ),
     whole=WHOLE,
+    every_order=(
+        r"(?:all|both|each|every one)(?: of)? (?:(?:the|your|my|his|her|these|those|our) )?(?:(?:two|three|four|five|\d+|open|pending|recent) )*(?:orders|purchases|parcels|packages|shipments)",
+        r"every (?:single )?(?:order|purchase|parcel|package|shipment)",
+    ),
     account=(r"account", r"profile", r"on file", r"customer data", r"billing", r"records?", r"personal"),
     fields={
         "email": (r"e-?mail",),

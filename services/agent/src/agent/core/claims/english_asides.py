@@ -166,6 +166,7 @@ ENGLISH_ASIDES = Asides(
         r"(?:as|since|now that|seeing as|because) (?:your|the) (?:\w+ ){0,2}(?:is|was|has been|have been|are) (?:now |already )?(?:cancelled|canceled|refunded|reimbursed|paid back|changed|updated|approved)",
         r"(?:now that|since) you (?:have|got) (?:your|the) (?:\w+ )?(?:refund|money|label|cash|amtx)",
         r"(?:till|until|before|once|when|after|by the time) (?:your|the) (?:refund|money|amtx|payment|cash) (?:\w+ ){0,2}(?:is|in|through|lands?|clears?)(?! (?:made|issued|requested|possible))",
+        r"(?:after|following|since) our (?:refund|cancellation|cancelling|canceling|refunding)",
         r"(?:thanks to|with|because of|given) your (?:refund|cancellation|reimbursement)",
         r"(?:after|before|until|following|since) your (?:refund|cancellation|address change|reimbursement)",
         r"(?:once|when|before|until|after|as soon as|by the time|while) (?:your|the) (?:refund|money|amtx|label|cancellation) (?:\w+ ){0,2}(?:lands?|arrives?|shows? up|comes?|is there|reach\w*|hits?|gets|goes|appears?|clears?|is on)",

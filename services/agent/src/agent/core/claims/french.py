@@ -261,6 +261,11 @@ FRENCH = Source(
         r"(?:recherché|revérifié|reparcouru|jeté un|revu|fouillé|contrôlé|regardé|vérifié|trouvé|vu|lu|compris|noté|reçu|demandé|expliqué|consulté|cherché|pris|entendu|essayé|remarqué|constaté|examiné|été|eu|parlé|pensé|appris|relu|identifié|localisé|indiqué|dit|précisé|joint|mentionné|réfléchi|bien|interrogé|écouté|répondu|ouvert|élargi|rassemblé|étudié|retrouvé|parcouru|comparé|déménagé|grandi|senti|voulu|pu|cru|repéré|listé|tenu|choisi|gagné)",
     ),
     whole=WHOLE,
+    every_order=(
+        r"(?:toutes|tous) (?:vos|tes|les|ses|nos) (?:\w+ )?(?:commandes|achats|colis|envois)",
+        r"(?:vos|tes|les) (?:deux|trois|quatre|\d+) (?:commandes|achats|colis|envois)",
+        r"chacun\w* de (?:vos|tes) (?:commandes|achats|colis)",
+    ),
     account=(r"compte", r"profil", r"fiche", r"facturation", r"coordonnées"),
     fields={
         "email": (r"e-?mail", r"mail", r"courriel"),

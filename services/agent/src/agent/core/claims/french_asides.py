@@ -158,6 +158,7 @@ FRENCH_ASIDES = Asides(
         r"(?:jusque|avant|jusque à) ce que (?:le|votre) (?:remboursement|virement|argent) .. (?:entre|arrive|soit)",
         r"^(?:votre|la) (?:commande|étiquette) (?:\w+ )?(?:annulée|remboursée|créée)$",
         r"(?:après|ayant) (?:vous )?(?:avoir )?(?:remboursé|annulé|crédité)",
+        r"(?:après|depuis|suite à|à la suite de) (?:la|le|l') ?(?:remboursement|annulation) par (?:nous|nos soins)",
         r"(?:grâce à|suite à|vu) votre (?:remboursement|annulation)",
         r"(?:après|avant|depuis) votre (?:remboursement|annulation)",
         r"(?:quand|lorsque|dès que|avant que|une fois que|jusque à ce que) (?:votre|le|la|ton) (?:remboursement|argent|étiquette|virement) .. (?:arriv\w+|sera|apparaî\w+|parvien\w+|vient|tombe\w*)",

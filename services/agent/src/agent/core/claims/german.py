@@ -256,6 +256,11 @@ GERMAN = Source(
         r"(?:nachgeschlagen|durchgegangen|draufgeschaut|nachgeprüft|probiert|durchsucht|kontrolliert|gesehen|nachgesehen|geprüft|überprüft|gefunden|gelesen|verstanden|notiert|bekommen|erhalten|gefragt|nachgefragt|erklärt|geschaut|nachgeschaut|angeschaut|angesehen|durchgelesen|gehört|bemerkt|festgestellt|vermerkt|gesucht|versucht|gedacht|erkannt|genommen|gesagt|erwähnt|gelernt|besprochen|verglichen|gewesen|gehabt|recherchiert|verifiziert|identifiziert|eingesehen|geöffnet|aufgerufen|zusammengestellt|beschrieben|beantwortet|geantwortet|mitgeteilt|durchgesehen|gegeben|erweitert|überlegt|herausgefunden|aufgelistet|analysiert|nachgelesen|gemerkt|erfahren|verpasst|gemeint|gehofft|gewachsen|verlegt|begrüßt|genannt|übersehen|umgezogen|bedauert|vergessen|unterhalten)",
     ),
     whole=WHOLE,
+    every_order=(
+        r"(?:alle|sämtliche|beide)n? (?:(?:ihre|deine|eure|die|unsere)n? )?(?:(?:zwei|drei|vier|\d+|offenen|laufenden) )?(?:bestellungen|aufträge|pakete|sendungen|einkäufe|käufe|orders|lieferungen|päckchen)",
+        r"(?:ihre|deine|die) (?:beiden|zwei|drei|vier) (?:bestellungen|aufträge|pakete|sendungen|einkäufe|orders|lieferungen)",
+        r"jede (?:ihrer|deiner) (?:bestellungen|sendungen|lieferungen)",
+    ),
     account=(
         r"konto",
         r"kundenkonto",

@@ -168,6 +168,7 @@ GERMAN_ASIDES = Asides(
     presupposed=(
         r"(?:wenn|falls|sofern|sollten?|sehen|ist|sind) .. (?:erstattung|rückerstattung|rückzahlung|gutschrift|geld|amtx) .. (?:nicht|fehlt|fehlen|ausbleibt|noch immer nicht) ?(?:da|angekommen|eingegangen|eingetroffen|sehen|zu sehen|erschienen|sichtbar)?(?: ist| sind| sein)?",
         r"nach erfolgter \w+",
+        r"nach (?:der|ihrer|deiner) (?:erstattung|rückerstattung|stornierung|gutschrift|adressänderung) durch (?:uns|mich)",
         r"(?:jetzt|nun)?,? ?(?:wo|da|nachdem|weil) (?:sie|du|ihre?|deine?|die|das) .. (?:zurückhaben|zurück haben|storniert ist|annulliert ist|erstattet (?:ist|wurde|haben)|geändert ist)",
         r"wenn sie (?:ihr|das) geld zurückbekommen",
         r"(?:bevor|bis|sobald) (?:ihre?|die|das) (?:erstattung|rückzahlung|gutschrift|geld|rückvergütung) .. (?:eingeht|da ist|eintrifft|kommt)",

@@ -1,6 +1,7 @@
 """Hold a reading against the facts: the rules of what makes a claim about money, orders and people true."""
 
 import re
+from collections.abc import Callable, Iterable
 
 from agent.core.claims.facts import ROW_KINDS, Action, Claim, Facts, Kind, State
 from agent.core.claims.lexicon import Lexicon
@@ -37,6 +38,10 @@ _ALSO = re.compile(
     r"ordx\d+ .*\bordx\d+\b.{0,40}?\b(?:too|also|as well|likewise|aussi|également|también|tambien|igual|ebenfalls|"
     r"auch|genauso)\b|\b(?:too|also|as well|aussi|également|también|ebenfalls|auch|comme)\b.{0,12}\bordx\d+(?<=\d)$|"
     r"^\W*(?:both|beide\w*|les deux|ambos|ambas|los dos|las dos)\b.*ordx"
+)
+_AS_WELL = re.compile(
+    r"\b(?:too|also|as well|so (?:is|has|was)|both|likewise|aussi|également|de même|pareil|les deux|también|tambien|"
+    r"igual(?:mente)?|ambas|ambos|las dos|auch|ebenfalls|ebenso|genauso|beide\w*)\b"
 )
 # A reason that rests on numbers alone, which no reader may overrule.
 NOT_OF_ORDER = "no such row of order"
@@ -118,7 +123,7 @@ def _verdict(reading: Reading, said: Values, facts: Facts, sentence: str, lexico
         return _handoff(reading, facts, lexicon)
     if kind == "order_status":
         return _status(reading, said, facts, lexicon)
-    if kind == "action" and reading.manner in ("done", "waiting", "pending") and facts.handoff:
+    if kind == "action" and reading.manner in ("done", "waiting", "pending", "started") and facts.handoff:
         return True, "handed over"
     return _rows(reading, said, facts, sentence, lexicon)
 
@@ -148,6 +153,8 @@ def _status(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> t
     listed = {_bare(o) for o in _listed(reading.clause, said)}
     if any(o.status not in fits for o in orders if _bare(o.order_id) in listed):
         return False, "status of an order"
+    if lexicon.has("every_order", reading.clause):
+        return all(o.status in fits for o in orders), "status of every order"
     return any(o.status in fits for o in orders), "status of the order"
 
 
@@ -160,18 +167,30 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
     allowed = _ALLOWED[reading.manner]
     standing = [r for r in rows if r.status in allowed or (reading.manner == "approved" and r.approved_by)]
     if reading.manner == "done" and reading.kinds == ("cancel",) and not standing:
-        return _cancelled_in_orders(said, facts), "no succeeded cancellation"
+        each = all if lexicon.has("every_order", reading.clause) else any
+        return _cancelled_in_orders(said, facts, each), "no succeeded cancellation"
     if not standing:
         return _unsupported(reading, rows, lexicon)
-    missing = next((o for o in _listed(reading.clause, said) if not any(_is_of_order(r, o) for r in standing)), None)
-    if missing:
-        return False, f"{NOT_OF_ORDER} {missing}"
-    unchanged = _field_without_row(reading, standing, lexicon)
-    if unchanged:
-        return False, f"no such row of the {unchanged}"
+    lacking = _lacking(reading, said, standing, facts, lexicon)
+    if lacking:
+        return False, lacking
     moved = all(any(is_of(r, [line]) for r in standing) for line in lines)
     unproven = _unproven(reading, said, standing, sentence, lexicon) if moved else "a line is named that no row moved"
+    unproven = unproven or _amounts_unproven(said.amounts, standing, facts)
     return not unproven, unproven or "row " + ", ".join(r.key or r.kind for r in standing)
+
+
+def _lacking(reading: Reading, said: Values, standing: list[Action], facts: Facts, lexicon: Lexicon) -> str:
+    """What of the things named no row moved, though others did, as a reason."""
+    every = reading.manner == "done" and lexicon.has("every_order", reading.clause)
+    missing = _left_out(reading, standing, facts) if every else None
+    missing = missing or next(
+        (o for o in _listed(reading.clause, said) if not any(_is_of_order(r, o) for r in standing)), None
+    )
+    if missing:
+        return f"{NOT_OF_ORDER} {missing}"
+    unchanged = _field_without_row(reading, standing, lexicon) or _address_without_row(reading, said, facts, lexicon)
+    return f"no such row of the {unchanged}" if unchanged else ""
 
 
 def _unproven(reading: Reading, said: Values, standing: list[Action], sentence: str, lexicon: Lexicon) -> str:
@@ -184,10 +203,14 @@ def _unproven(reading: Reading, said: Values, standing: list[Action], sentence: 
         and not (len(said.amounts) > 1 and _amounts_fit(said.amounts, standing))
     ):
         return "no row proves the whole order"
-    swapped = _of_another_order(reading.clause, said, standing)
-    if swapped:
-        return swapped
-    return "" if _amounts_fit(said.amounts, standing) else "no such amount in those rows"
+    return _of_another_order(reading.clause, said, standing)
+
+
+def _amounts_unproven(amounts: tuple[Amount, ...], standing: list[Action], facts: Facts) -> str:
+    if all(row.amount is None for row in standing):
+        # "the label is made; as for the 31.00, it is under way": the amount belongs to the other deed
+        return "" if all(amount_is_real(a, facts) for a in amounts) else "no such amount in any row"
+    return "" if _amounts_fit(amounts, standing) else "no such amount in those rows"
 
 
 def _of_another_order(clause: str, said: Values, standing: list[Action]) -> str:
@@ -201,6 +224,13 @@ def _of_another_order(clause: str, said: Values, standing: list[Action]) -> str:
         if rows and not _amounts_fit((amount,), rows):
             return f"{NOT_OF_ORDER} {order} with {amount.text}"
     return ""
+
+
+def _left_out(reading: Reading, standing: list[Action], facts: Facts) -> str | None:
+    """ "All your orders are cancelled": the first order that no row, nor its own status, bears out."""
+    done = {_bare(o.order_id) for o in facts.orders if o.status == "cancelled" and "cancel" in reading.kinds}
+    done |= {_bare(row.order_id) for row in standing if row.order_id}
+    return next((o for o in facts.order_ids() if _bare(o) not in done), None)
 
 
 def _unsupported(reading: Reading, rows: list[Action], lexicon: Lexicon) -> tuple[bool, str]:
@@ -234,9 +264,10 @@ def _is_of_order(row: Action, order: str) -> bool:
     return row.order_id is None or _bare(row.order_id) == _bare(order)
 
 
-def _cancelled_in_orders(said: Values, facts: Facts) -> bool:
+def _cancelled_in_orders(said: Values, facts: Facts, each: Callable[[Iterable[bool]], bool] = any) -> bool:
     named = {_bare(o) for o in said.orders}
-    return any(o.status == "cancelled" for o in facts.orders if not named or _bare(o.order_id) in named)
+    orders = [o for o in facts.orders if not named or _bare(o.order_id) in named]
+    return bool(orders) and each(o.status == "cancelled" for o in orders)
 
 
 def _is_of_kind(row: Action, kinds: tuple[Kind, ...]) -> bool:
@@ -279,9 +310,20 @@ def _field_of(row: Action) -> str:
 
 def _fields_named(reading: Reading, lexicon: Lexicon) -> set[str]:
     named = {f for f, words in lexicon.fields.items() if words.search(reading.clause)}
-    if "email" in named:
+    if "email" in named or (len(named) > 1 and "ordx" in reading.clause):
+        # "phone number and delivery address of 4417028": the address is the order's
         named.discard("address")
     return named
+
+
+def _address_without_row(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> str | None:
+    """ "Your account's address is changed, and so is that of 4417028": the order's needs a row of its own."""
+    both = "account_change" in reading.kinds and said.orders and lexicon.fields["address"].search(reading.clause)
+    if not both or not _AS_WELL.search(reading.clause) or is_denied(reading.clause, lexicon):
+        return None
+    moved = {row.order_id for row in facts.actions if row.kind == "address_change" and row.status == "succeeded"}
+    changed = {_bare(order) for order in moved if order}
+    return next((f"address of {o}" for o in said.orders if _bare(o) not in changed), None)
 
 
 def _is_whole(row: Action) -> bool:

@@ -84,6 +84,7 @@ class Source:
     deed: Words
     benign: Words
     whole: Words
+    every_order: Words
     account: Words
     fields: dict[str, Words]
     exact_time: Words

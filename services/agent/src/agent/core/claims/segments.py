@@ -35,7 +35,7 @@ class Segment:
 
 
 def segments_of(prepared: Prepared, readings: list[Reading], language: str) -> tuple[Segment, ...]:
-    """The sentence whole, or cut before each clause that opens a reading of another kind."""
+    """Return the sentence whole, or cut where it comes to another kind or tells where another order is."""
     lexicon = LEXICONS[language]
     starts = _starts(prepared.clauses, readings)
     if len(starts) < 2:
@@ -59,14 +59,20 @@ def text_of(sentence: str) -> str:
 
 
 def _starts(clauses: tuple[str, ...], readings: list[Reading]) -> list[int]:
-    """Indices of the clauses at which the kind spoken of changes."""
+    """Indices of the clauses at which the kind spoken of changes, or the order whose whereabouts are told."""
     starts: list[int] = []
     kind: str | None = None
+    orders: set[str] = set()
     for index, clause in enumerate(clauses):
         here = next((r for r in readings if r.clause == clause or r.clause.startswith(f"{clause} ")), None)
-        if here and here.kinds[0] not in (kind, "action", "unread"):
+        if here is None or here.kinds[0] in ("action", "unread"):
+            continue
+        named = set(re.findall(r"ordx\d+", clause))
+        # "4417028 has arrived, 4417029 is on the van": each is held beside its own order
+        elsewhere = kind == "order_status" and bool(orders) and not named <= orders
+        if here.kinds[0] != kind or elsewhere:
             starts.append(index)
-            kind = here.kinds[0]
+            kind, orders = here.kinds[0], named
     return starts
 
 

@@ -245,6 +245,12 @@ SPANISH = Source(
         r"(?:vuelto|repasado|echado un|abierto el|rastreado|rebuscado|visto|mirado|comprobado|revisado|leído|entendido|encontrado|recibido|preguntado|explicado|consultado|buscado|verificado|dicho|tenido|hablado|notado|localizado|sido|estado|podido|tomado|escuchado|intentado|comentado|apuntado|anotado|visitado|adjuntado|querido|oído|indicado|mencionado|aprendido|pensado|comprendido|detectado|ampliado|abierto|reunido|repasado|llegado|respondido|contestado|confundido|equivocado|sentido|notado|identificado|listado|echado|hecho todo|crecido|ganado|mudado|contado)",
     ),
     whole=WHOLE,
+    every_order=(
+        r"(?:todos|todas) (?:tus|sus|los|las|vuestros|vuestras) (?:\w+ )?(?:pedidos|compras|paquetes|órdenes|envíos)",
+        r"(?:tus|sus|los|las) (?:dos|tres|cuatro|\d+) (?:pedidos|compras|paquetes|órdenes|envíos)",
+        r"(?:ambos|ambas) (?:pedidos|compras|paquetes|órdenes|envíos)",
+        r"cada uno de (?:tus|sus|los) (?:pedidos|paquetes)",
+    ),
     account=(r"cuenta", r"perfil", r"ficha", r"facturación", r"datos"),
     fields={
         "email": (r"correo", r"e-?mail"),

@@ -149,6 +149,7 @@ SPANISH_ASIDES = Asides(
         r"(?:hasta que|antes de que|cuando|en cuanto) .. (?:entre|llegue|caiga|se refleje|se acredite) (?:el|tu|su) (?:reembolso|dinero|abono|devolución)",
         r"habiendo (?:ya )?(?:reembols|cancel|anul|devuel|abon|cambi)\w+",
         r"una vez (?:hecho|realizado|emitido) (?:tu|su|el) (?:reembolso|abono)",
+        r"(?:tras|después de|desde) (?:la|nuestra|nuestro|el) (?:cancelación|anulación|reembolso|devolución) (?:por nuestra parte|de nuestra parte)",
         r"(?:gracias a|con|debido a) (?:tu|su) (?:reembolso|devolución|cancelación|abono)",
         r"mientras (?:se )?(?:\w+ )?(?:tramit\w+|proces\w+|gestion\w+|complet\w+) (?:tu|su|el|la) (?:reembolso|devolución|abono|cancelación|anulación|cambio)",
         r"(?:después de|tras|antes de|desde) (?:tu|su) (?:reembolso|devolución|cancelación|abono)",

@@ -270,7 +270,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"ha llegado",
         r"llegó",
         r"llegado",
-        r"recibid[oa]",
+        r"(?<!^)recibid[oa]",
         r"(?:lo|la) (?:tienes|tiene) (?:ya )?en casa",
         r"en tu (?:casa|puerta|buzón|domicilio)",
         r"en su (?:casa|puerta|buzón|domicilio)",
@@ -302,6 +302,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
         r"sigue (?:aquí|en(?! (?:tránsito|camino|ruta|reparto|pie)))",
         r"abierto",
         r"montando",
+        r"(?:con|en manos de) nuestros (?:empaquetadores|preparadores|mozos)",
     ),
     "lost": (
         r"nadie (?:lo |la )?encuentra",
