@@ -9,6 +9,7 @@ from email.message import Message
 from email.utils import parseaddr
 from html.parser import HTMLParser
 
+from common.guard.masking import mask
 from gateway.core.identities import email_address
 from gateway.core.requests import MAX_TEXT_CHARS
 
@@ -28,7 +29,10 @@ _MAX_PARTS = 200
 
 @dataclass(frozen=True)
 class Mail:
-    """One e-mail. ``sender`` is None where the From line names nobody; ``thread_ref`` is its thread's first id."""
+    """One e-mail. ``sender`` is None where the From line names nobody; ``thread_ref`` is its thread's first id.
+
+    ``subject`` is masked: it is stored with the thread and stands above every answer.
+    """
 
     source_id: str
     sender: str | None
@@ -48,7 +52,8 @@ def read_mail(raw: bytes) -> Mail:
     return Mail(
         source_id=clean(source_id)[:450],
         sender=_sender(message),
-        subject=clean(_header(message, "Subject"))[:300],
+        # Unfolded and whole: a number broken over two lines, or cut at the end, looks like none.
+        subject=mask(" ".join(clean(_header(message, "Subject")).split()))[:300],
         thread_ref=_thread(references[0] if references else source_id),
         references=tuple(_thread(r) for r in references[:20]),
         text=clean(strip_quotes(_body(message)))[:MAX_TEXT_CHARS],
