@@ -77,21 +77,29 @@ async def test_the_answer_to_a_mail_leaves_once_and_says_that_an_ai_wrote_it(wor
     assert (await _settled(world), row["attempts"]) == ("sent", 1)
 
 
-async def test_a_card_number_in_a_subject_is_neither_stored_nor_sent_back(world: Any) -> None:
+@pytest.mark.parametrize(
+    ("subject", "answered"),
+    [
+        ("Card 4111 1111 1111 1111 charged", "Re: Card [card ••••1111] charged"),
+        ("Card 4111 1111\r\n 1111 1111 charged", "Re: Card [card ••••1111] charged"),
+        ("=?utf-8?b?NDExMSAxMTEx?=\r\n =?utf-8?b?IDExMTEgMTExMQ==?=", "Re: [card ••••1111]"),
+        ("AW: Mein Passwort lautet geheim77", "Re: Mein Passwort lautet ••••••"),
+        ("A" * 290 + " 4111111111111111", "Re: " + "A" * 290 + " [card •••"),
+        ("Order 4417028", "Re: Order 4417028"),
+    ],
+)
+async def test_a_secret_in_a_subject_is_neither_stored_nor_sent_back(world: Any, subject: str, answered: str) -> None:
+    def mail_of(*args: Any, **more: Any) -> bytes:
+        return mail(*args, **more).replace(b"Subject: My order", f"Subject: {subject}".encode())
+
     world.directory.add("C-1", email="maya@example.com")
-
-    def about_card(*args: Any, **more: Any) -> bytes:
-        return mail(*args, **more).replace(b"Subject: My order", b"Subject: Card 4111 1111 1111 1111")
-
-    await hook(world, "email", about_card("It was charged twice"))
+    await hook(world, "email", mail_of("It was charged twice"))
     code = code_in((await world.mail.wait_for(1))[0]["text"])
-    await hook(world, "email", about_card(f"{int(code) ^ 1:06d}", own="<m2@x>", refs="<m1@x>"))
-    refused = (await world.mail.wait_for(2))[1]
-    assert refused["subject"] == "Re: Card [card ••••1111]"
+    await hook(world, "email", mail_of(f"{int(code) ^ 1:06d}", own="<m2@x>", refs="<m1@x>"))
+    assert (await world.mail.wait_for(2))[1]["subject"] == answered
     for table in ("threads", "deliveries"):
-        rows = await world.pool.fetch(f"select t::text as row from {table} t")  # noqa: S608 - our own names
-        assert rows
-        assert not [row for row in rows if "1111 1111" in row["row"]], table
+        rows = await world.pool.fetch(f"select subject from {table}")
+        assert {row["subject"] for row in rows} == {answered}
 
 
 async def test_wrong_codes_are_counted_before_they_are_compared(world: Any) -> None:

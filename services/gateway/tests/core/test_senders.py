@@ -46,22 +46,6 @@ def test_any_bytes_are_a_mail(raw: bytes) -> None:
     assert 0 < len(mail.thread_ref) <= 200
 
 
-@pytest.mark.parametrize(
-    ("header", "kept"),
-    [
-        ("Card 4111 1111 1111 1111 was charged", "Card [card ••••1111] was charged"),
-        ("Card 4111 1111\r\n 1111 1111 was charged", "Card [card ••••1111] was charged"),
-        ("=?utf-8?b?NDExMSAxMTEx?=\r\n =?utf-8?b?IDExMTEgMTExMQ==?=", "[card ••••1111]"),
-        ("Re: my password is hunter2hunter", "Re: my password is ••••••"),
-        ("=?utf-8?q?Mein_Passwort_lautet_geheim77?=", "Mein Passwort lautet ••••••"),
-        ("A" * 280 + " 4111111111111111 B", "A" * 280 + " [card ••••1111] B"),
-        ("Order 4417028", "Order 4417028"),
-    ],
-)
-def test_a_subject_holds_no_more_secrets_than_a_text(header: str, kept: str) -> None:
-    assert read_mail(f"Subject: {header}\r\n\r\nhi".encode()).subject == kept
-
-
 def test_two_from_lines_are_nobody() -> None:
     assert read_mail(b"From: a@x.example\r\nFrom: b@x.example\r\n\r\nhi").sender is None
     assert read_mail(b"From: Maya <maya@x.example>\r\n\r\nhi").sender == "maya@x.example"

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from common.errors import Transient
+from common.guard.masking import mask
 from gateway.api.documents import problems, read_body
 from gateway.channels import Channels, FromChannel
 from gateway.core import requests
@@ -17,6 +18,7 @@ from gateway.core.mail import clean, read_mail
 from gateway.core.rejections import Rejected, unauthenticated
 
 _MAX_MAIL_BYTES = 5_000_000
+_MAX_SUBJECT_CHARS = 300
 _HEX = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _NEEDED = ("message_id", "from", "text")
 
@@ -101,6 +103,8 @@ def _field(body: dict[str, Any], name: str) -> str:
 
 
 def _reply_subject(subject: str) -> str:
+    """Return what stands above every answer; masked before it is cut, since half a card number looks like none."""
+    subject = mask(subject)[:_MAX_SUBJECT_CHARS]
     stripped = re.sub(r"^((re|aw|sv|rv|antw|réf)\s*:\s*)+", "", subject.strip(), flags=re.IGNORECASE)
     return f"Re: {stripped or 'your message'}"
 

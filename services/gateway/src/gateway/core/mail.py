@@ -9,7 +9,6 @@ from email.message import Message
 from email.utils import parseaddr
 from html.parser import HTMLParser
 
-from common.guard.masking import mask
 from gateway.core.identities import email_address
 from gateway.core.requests import MAX_TEXT_CHARS
 
@@ -29,10 +28,7 @@ _MAX_PARTS = 200
 
 @dataclass(frozen=True)
 class Mail:
-    """One e-mail. ``sender`` is None where the From line names nobody; ``thread_ref`` is its thread's first id.
-
-    ``subject`` is masked: it is stored with the thread and stands above every answer.
-    """
+    """One e-mail. ``sender`` is None where the From line names nobody; ``thread_ref`` is its thread's first id."""
 
     source_id: str
     sender: str | None
@@ -52,8 +48,8 @@ def read_mail(raw: bytes) -> Mail:
     return Mail(
         source_id=clean(source_id)[:450],
         sender=_sender(message),
-        # Unfolded and whole: a number broken over two lines, or cut at the end, looks like none.
-        subject=mask(" ".join(clean(_header(message, "Subject")).split()))[:300],
+        # Unfolded and whole: whoever masks it must see a number in one piece.
+        subject=" ".join(clean(_header(message, "Subject")).split()),
         thread_ref=_thread(references[0] if references else source_id),
         references=tuple(_thread(r) for r in references[:20]),
         text=clean(strip_quotes(_body(message)))[:MAX_TEXT_CHARS],
