@@ -3,7 +3,6 @@
 import asyncio
 import re
 import secrets
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -37,13 +36,13 @@ async def limiter(redis: Any) -> tuple[str, Take, float]:
 
 
 async def quotas(redis: Any) -> tuple[str, Take, float]:
-    """The model's calls in one minute; its name holds the minute, so a new window is a new counter."""
-    quota = RedisQuotas(redis, per_minute=10**9)
+    """The model's calls, which drain through the minute; a refusal gives the expiry back as well."""
+    quota = RedisQuotas(redis, per_minute=10**9, key=f"t{secrets.token_hex(4)}:models:calls")
 
     async def take() -> bool:
         return await quota.take("live")
 
-    return f"models:calls:{int(time.time() // 60)}", take, 0
+    return quota.key, take, 0
 
 
 async def tokens(redis: Any) -> tuple[str, Take, float]:

@@ -5,13 +5,14 @@ from common.models.costs import Prices, cost_usd
 from common.models.errors import BudgetSpent, ModelFault, ModelRefused, ModelsDown
 from common.models.gateway import ModelGateway, Provider, RetryPlan
 from common.models.hearing import Hearer
-from common.models.quotas import Quotas, RedisQuotas, Unlimited
+from common.models.quotas import LocalQuotas, Quotas, RedisQuotas, Unlimited
 from common.models.turns import ModelRequest, ModelTurn, Priority, Size, ToolCall, Usage
 
 __all__ = [
     "Breaker",
     "BudgetSpent",
     "Hearer",
+    "LocalQuotas",
     "ModelFault",
     "ModelGateway",
     "ModelRefused",

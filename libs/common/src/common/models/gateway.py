@@ -34,6 +34,9 @@ _SECONDS = Histogram(
 # An answer takes at least this long: a wait that leaves less is for nothing.
 _ANSWER_S = 3.0
 
+# How long the first in line waits before it asks for a place again.
+_NEXT_PLACE_S = 1.0
+
 # Waits until the event, at most so many seconds.
 Pause = Callable[[asyncio.Event, float], Awaitable[None]]
 
@@ -42,6 +45,25 @@ async def _pause(event: asyncio.Event, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
+
+
+class _Line:
+    """Those who wait for a place in the quota: only the first asks again, the others follow in their order."""
+
+    def __init__(self) -> None:
+        self.length, self._first = 0, asyncio.Lock()
+
+    async def __aenter__(self) -> None:
+        self.length += 1
+        try:
+            await self._first.acquire()
+        except BaseException:
+            self.length -= 1
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self.length -= 1
+        self._first.release()
 
 
 class Provider(Protocol):
@@ -97,6 +119,7 @@ class ModelGateway:
     def __post_init__(self) -> None:
         # Set, and replaced by a fresh one, whenever a probe has an outcome.
         self._outcome = asyncio.Event()
+        self._lines: dict[Priority, _Line] = {"live": _Line(), "email": _Line(), "evals": _Line()}
         self._breakers = {
             p.name: Breaker(self.clock, self.breaker_threshold, self.breaker_rest_s) for p in self.providers
         }
@@ -123,11 +146,16 @@ class ModelGateway:
             await provider.close()
 
     async def _wait_for_quota(self, priority: Priority) -> None:
-        # Email and evals can wait for the next slot of the minute; the turn's budget bounds the wait.
-        while not await self.quotas.take(priority):
-            if priority == "live":
-                raise ModelsDown("the model quota is used up")
-            await asyncio.sleep(1.0)
+        # Nobody who comes now overtakes those of the same priority who wait already.
+        line = self._lines[priority]
+        if line.length == 0 and await self.quotas.take(priority):
+            return
+        if priority == "live":
+            raise ModelsDown("the model quota is used up")
+        # Email and evals can wait; the turn's budget bounds the wait.
+        async with line:
+            while not await self.quotas.take(priority):
+                await self.pause(asyncio.Event(), _NEXT_PLACE_S)
 
     async def _answer(self, question: _Question) -> ModelTurn:
         """Ask everybody; when every provider rests, once more after the next probe."""
