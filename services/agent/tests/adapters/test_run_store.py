@@ -200,3 +200,66 @@ async def test_the_same_message_arriving_twice_makes_one_run_and_one_line(make_b
     await bench.arrive(make_work())
     assert await bench.pool.fetchval("select count(*) from runs") == 1
     assert await bench.pool.fetchval("select count(*) from messages") == 1
+
+
+async def went_ahead(bench: Any, make_work: Any, **claim: Any) -> ClaimedRun:
+    """The second message, begun because the first hadn't come in time; the first comes right after."""
+    await bench.arrive(make_work(message_id="msg_2", seq=2))
+    await bench.pool.execute("update runs set created_at = clock_timestamp() - interval '20 seconds'")
+    run: ClaimedRun = await bench.claim("w2", **claim)
+    await bench.arrive(make_work(message_id="msg_1", seq=1))
+    return run
+
+
+async def test_a_late_predecessor_waits_until_the_message_that_went_ahead_is_answered(
+    make_bench: Any, make_work: Any
+) -> None:
+    bench = make_bench()
+    ahead = await went_ahead(bench, make_work)
+    assert await bench.parts.runs.claim(("agent",), "w1", 30, 5) == []
+    ahead.state.run_for("msg_2").model_calls = 1
+    await bench.parts.runs.checkpoint(ahead)
+    await bench.parts.runs.finish(ahead, Ending("answered", [], "hello", state=ahead.state), NOW)
+    assert (await bench.claim("w1")).message_id == "msg_1"
+
+
+@pytest.mark.parametrize("left", ["expired", "handed back", "released"])
+async def test_a_message_that_went_ahead_and_lost_its_worker_goes_on_before_its_late_predecessor(
+    make_bench: Any, make_work: Any, left: str
+) -> None:
+    bench = make_bench()
+    ahead = await went_ahead(bench, make_work)
+    ahead.state.run_for("msg_2").model_calls = 3
+    await bench.parts.runs.checkpoint(ahead)
+    if left == "handed back":
+        await bench.parts.runs.hand_back([ahead])
+    else:
+        await bench.pool.execute("update runs set claim_expires_at = clock_timestamp() - interval '1 s' where seq = 2")
+    if left == "released":
+        assert await bench.parts.runs.release_expired() == ["msg_2"]
+    found = await bench.parts.runs.claim(("agent",), "w3", 30, 5)
+    assert [(run.message_id, run.state.run_for("msg_2").model_calls) for run in found] == [("msg_2", 3)]
+
+
+async def test_two_claims_that_cannot_see_each_other_begin_one_message(make_bench: Any, make_work: Any) -> None:
+    bench = make_bench()
+    await bench.arrive(make_work(message_id="msg_2", seq=2))
+    await bench.pool.execute("update runs set created_at = clock_timestamp() - interval '20 seconds'")
+    async with bench.pool.acquire() as conn, conn.transaction():
+        # Another worker's claim of the second message, not yet committed when the first one comes and is asked for.
+        await conn.execute(
+            "update runs set status = 'running', claimed_by = 'w2', attempts = 1, "
+            "claim_expires_at = clock_timestamp() + interval '30 s' where seq = 2"
+        )
+        await bench.arrive(make_work(message_id="msg_1", seq=1))
+        claiming = asyncio.create_task(bench.parts.runs.claim(("agent",), "w1", 30, 5))
+        waiting = (
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        )
+        async with asyncio.timeout(10):
+            while not await bench.pool.fetchval(waiting):  # noqa: ASYNC110 - another session's wait has no event
+                await asyncio.sleep(0.01)
+    assert await claiming == []
+    assert [tuple(r) for r in await bench.pool.fetch("select seq, status from runs order by seq")] == [
+        (1, "queued"), (2, "running"),
+    ]  # fmt: skip

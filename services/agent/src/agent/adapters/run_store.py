@@ -20,17 +20,22 @@ from common.outbox import outbox_values, queued_after
 
 Json = dict[str, Any]
 
-# A run starts when every earlier message of its conversation is answered. Messages reach the three deployments by
-# different topics, so a predecessor that hasn't arrived yet is waited for: longer than a killed deployment needs to
-# come back (Kafka's 6 s and a start), but only so long, since it may never come.
+# One run of a conversation at a time: one that was begun goes before all others, so that nobody writes over its
+# checkpoint, then the lowest message number. Messages reach the three deployments by different topics, so a predecessor
+# that hasn't arrived yet is waited for: longer than a killed deployment needs to come back (Kafka's 6 s and a start),
+# but only so long, since it may never come. Should it come after all, it waits for the one that went ahead. Two claims
+# that can't see each other are kept apart by runs_one_at_work.
 _CLAIM = """
 with next as (
     select r.message_id from runs r
     where r.route = any($1::text[])
       and (r.status = 'queued' or (r.status = 'running' and r.claim_expires_at < clock_timestamp()))
       and not exists (
-          select 1 from runs e where e.conversation_id = r.conversation_id and e.seq < r.seq and e.status <> 'done')
-      and (r.seq = 1 or r.created_at < clock_timestamp() - interval '15 seconds'
+          select 1 from runs o
+          where o.conversation_id = r.conversation_id and o.message_id <> r.message_id and o.status <> 'done'
+            and (o.status <> 'running', o.attempts = 0, o.seq, o.message_id)
+                < (r.status <> 'running', r.attempts = 0, r.seq, r.message_id))
+      and (r.attempts > 0 or r.seq = 1 or r.created_at < clock_timestamp() - interval '15 seconds'
            or exists (select 1 from runs p where p.conversation_id = r.conversation_id and p.seq = r.seq - 1))
     order by r.urgency, r.created_at
     limit $4
@@ -164,7 +169,11 @@ class RunStore:
 
     async def claim(self, routes: Sequence[str], worker: str, ttl_s: float, limit: int) -> list[ClaimedRun]:
         """Claim up to ``limit`` runs that may start now, live channels and the oldest first."""
-        rows = await self._pool.fetch(_CLAIM, list(routes), worker, ttl_s, limit)
+        try:
+            rows = await self._pool.fetch(_CLAIM, list(routes), worker, ttl_s, limit)
+        except asyncpg.UniqueViolationError:
+            # At this very moment another worker began another message of one of these conversations.
+            return []
         if rows:
             await crash_point("run.after_claim")
         return [
