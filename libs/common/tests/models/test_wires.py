@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from aiohttp import web
 
-from common.models import ModelFault, ModelRefused, ModelRequest, Provider
+from common.models import Meter, ModelFault, ModelRefused, ModelRequest, Provider, metered
 from common.models.anthropic_wire import AnthropicProvider
 from common.models.openai_wire import OpenAIProvider
 
@@ -253,3 +253,23 @@ async def test_an_error_inside_the_stream_is_a_fault() -> None:
     async with recording(START, TEXT, error) as (made, _):
         with pytest.raises(ModelFault, match="overloaded_error"):
             await made.ask(asks("x"))
+
+
+OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
+GARBLED = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 5}}
+
+
+@pytest.mark.parametrize("broken_by", [(), (OVERLOADED,), (GARBLED,)], ids=["cut off", "overloaded", "garbled"])
+async def test_a_stream_that_breaks_off_is_counted_with_what_it_told_of_usage(broken_by: Any) -> None:
+    async with recording(START, TEXT, *broken_by) as (made, _):
+        with metered(Meter()) as meter, pytest.raises(ModelFault):
+            await made.ask(asks("x"))
+    assert meter.tokens == 8
+    assert meter.cost_usd > 0
+
+
+async def test_a_whole_stream_is_left_to_the_gateway_to_count() -> None:
+    async with recording(START, TEXT, END) as (made, _):
+        with metered(Meter()) as meter:
+            await made.ask(asks("x"))
+    assert meter.tokens == 0

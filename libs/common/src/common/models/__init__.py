@@ -2,9 +2,10 @@
 
 from common.models.breaker import Breaker
 from common.models.costs import Prices, cost_usd
-from common.models.errors import BudgetSpent, ModelFault, ModelRefused, ModelsDown
+from common.models.errors import BudgetSpent, ModelFault, ModelRefused, ModelsDown, TokensSpent
 from common.models.gateway import ModelGateway, Provider, RetryPlan
 from common.models.hearing import Hearer
+from common.models.metering import Meter, account, metered, require_room
 from common.models.quotas import LocalQuotas, Quotas, RedisQuotas, Unlimited
 from common.models.turns import ModelRequest, ModelTurn, Priority, Size, ToolCall, Usage
 
@@ -13,6 +14,7 @@ __all__ = [
     "BudgetSpent",
     "Hearer",
     "LocalQuotas",
+    "Meter",
     "ModelFault",
     "ModelGateway",
     "ModelRefused",
@@ -26,8 +28,12 @@ __all__ = [
     "RedisQuotas",
     "RetryPlan",
     "Size",
+    "TokensSpent",
     "ToolCall",
     "Unlimited",
     "Usage",
+    "account",
     "cost_usd",
+    "metered",
+    "require_room",
 ]

@@ -47,7 +47,14 @@ class AnthropicProvider:
 
         Raises ModelFault for what may pass, ModelRefused for what can't.
         """
-        assembly = Assembly(self.name, self._models[request.size], hearer)
+        with Assembly(self.name, self._models[request.size], hearer) as assembly:
+            await self._hear(request, assembly)
+            return assembly.finish()
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _hear(self, request: ModelRequest, assembly: Assembly) -> None:
         try:
             # ``messages.create`` copies and spells out prompt and tools anew for every call and builds an object for
             # every piece of text, which cost more than all else the loop does; this is the same request without that.
@@ -63,10 +70,6 @@ class AnthropicProvider:
             # A dropped socket surfaces as a raw httpx2 error, a garbled event as a JSON one: neither is the SDK's own.
             cause = f" ({type(error.__cause__).__name__})" if error.__cause__ is not None else ""
             raise ModelFault(f"anthropic: {type(error).__name__}{cause}") from error
-        return assembly.finish()
-
-    async def close(self) -> None:
-        await self._client.close()
 
     def _body(self, request: ModelRequest) -> bytes:
         system, tools = self._fixed_part(request)

@@ -1,9 +1,11 @@
 """Puts a streamed turn together; arguments stay text until the block is whole, so half a call can't look like one."""
 
 from dataclasses import dataclass, field
+from typing import Self
 
 from common.models.errors import ModelFault
 from common.models.hearing import Hearer
+from common.models.metering import account
 from common.models.turns import ModelTurn, ToolCall, Usage
 
 
@@ -19,6 +21,8 @@ class _Block:
 class Assembly:
     """Collects text, tool blocks and usage in stream order; ``finish`` refuses a stream that was cut off.
 
+    Use it as a context around the stream and ``finish``: what a call used that breaks off in there, for whatever
+    reason, is booked, since no turn will tell of it.
     ``hearer`` is told of each piece of text before the first tool block, and of that block.
     """
 
@@ -29,6 +33,13 @@ class Assembly:
     stop_reason: str | None = None
     _text: list[str] = field(default_factory=list)
     _blocks: dict[int, _Block] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            account(self.provider, self.model, self.usage)
 
     def add_text(self, text: str) -> None:
         self._text.append(text)

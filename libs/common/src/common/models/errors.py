@@ -21,3 +21,7 @@ class ModelsDown(Transient):
 
 class BudgetSpent(ModelsDown):
     """The turn's time ran out before any provider had answered."""
+
+
+class TokensSpent(Refused):
+    """Whoever asks has used up the tokens they may: no call was made."""

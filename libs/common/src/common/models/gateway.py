@@ -5,7 +5,7 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Protocol
 
 from prometheus_client import Counter, Histogram
@@ -13,16 +13,14 @@ from prometheus_client import Counter, Histogram
 from common.clock import Clock
 from common.crash import crash_point
 from common.models.breaker import Breaker, worth_waiting_s
-from common.models.costs import cost_usd
 from common.models.errors import BudgetSpent, ModelFault, ModelRefused, ModelsDown
 from common.models.hearing import FirstSign, Hearer
+from common.models.metering import account, require_room
 from common.models.quotas import Quotas, Unlimited
 from common.models.turns import ModelRequest, ModelTurn, Priority
 from common.telemetry import span
 
 _CALLS = Counter("model_calls_total", "Model calls by provider and outcome", ["provider", "outcome"])
-_TOKENS = Counter("model_tokens_total", "Tokens by provider, model and kind", ["provider", "model", "kind"])
-_COST = Counter("model_cost_usd_total", "Dollars by provider and model at list prices", ["provider", "model"])
 _SECONDS = Histogram(
     "model_call_seconds",
     "Time from question to whole answer",
@@ -129,8 +127,10 @@ class ModelGateway:
     ) -> ModelTurn:
         """Return one whole turn within ``budget_s`` seconds; ``hearer`` follows every try at it while it streams.
 
-        Raises BudgetSpent when time ran out, ModelsDown when no provider could answer or the quota is used up.
+        Raises BudgetSpent when time ran out, ModelsDown when no provider could answer or the quota is used up,
+        TokensSpent when the meter it is counted on has no room for another try.
         """
+        require_room()
         started = self.clock.monotonic()
         try:
             async with asyncio.timeout(budget_s) as budget:
@@ -188,6 +188,8 @@ class ModelGateway:
         breaker = self._breakers[provider.name]
         fault = ModelFault(f"{provider.name}: resting after failures")
         for attempt in range(self.plan.tries):
+            # A try that broke off has used tokens too.
+            require_room()
             if not breaker.allows():
                 _CALLS.labels(provider.name, "resting").inc()
                 break
@@ -226,7 +228,8 @@ class ModelGateway:
         finally:
             if probe:
                 self._tell_outcome()
-        _account(turn)
+        _CALLS.labels(turn.provider, "answered").inc()
+        account(turn.provider, turn.model, turn.usage)
         await crash_point("model.after_call")
         return turn
 
@@ -251,20 +254,3 @@ def _book_failure(breaker: Breaker, question: _Question, error: BaseException, *
     elif probe:
         breaker.dropped()
     return "cancelled"
-
-
-def _account(turn: ModelTurn) -> None:
-    _CALLS.labels(turn.provider, "answered").inc()
-    used = turn.usage
-    *tokens, cost = _books(turn.provider, turn.model)
-    counts = used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens
-    for counter, count in zip(tokens, counts, strict=True):
-        counter.inc(count)
-    cost.inc(float(cost_usd(turn.model, used)))
-
-
-@lru_cache(maxsize=64)
-def _books(provider: str, model: str) -> tuple[Counter, ...]:
-    """Return the counters of one model's tokens, by kind, and of its dollars; finding them costs more than counting."""
-    kinds = ("input", "output", "cache_read", "cache_write")
-    return (*(_TOKENS.labels(provider, model, kind) for kind in kinds), _COST.labels(provider, model))

@@ -42,7 +42,14 @@ class OpenAIProvider:
 
         Raises ModelFault for what may pass, ModelRefused for what can't.
         """
-        assembly = Assembly(self.name, self._models[request.size], hearer)
+        with Assembly(self.name, self._models[request.size], hearer) as assembly:
+            await self._hear(request, assembly)
+            return assembly.finish()
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _hear(self, request: ModelRequest, assembly: Assembly) -> None:
         try:
             stream = await self._client.chat.completions.create(**self._wire(request), stream=True)
             async with stream:
@@ -60,10 +67,6 @@ class OpenAIProvider:
             if type(error).__module__.partition(".")[0] not in {"httpx", "httpx2", "aiohttp", "httpcore"}:
                 raise
             raise ModelFault(f"openai: {type(error).__name__}") from error
-        return assembly.finish()
-
-    async def close(self) -> None:
-        await self._client.close()
 
     def _wire(self, request: ModelRequest) -> dict[str, Any]:
         messages = [{"role": "system", "content": text} for text in (request.system, request.context) if text]
