@@ -7,7 +7,7 @@ from typing import assert_never
 from agent.adapters.run_store import ClaimedRun, Ending
 from agent.adapters.store import load_transcript
 from agent.adapters.toolgateway import SessionOver
-from agent.core.confirming import hold, needs_read_back, read_back_question, take_up_held_call
+from agent.core.confirming import Moment, hold_for_yes, needs_read_back, read_back_question, take_up_held_call
 from agent.core.endings import close_turn, waits_for_approval
 from agent.core.handoff import HandOver, decide_handoff
 from agent.core.links import links_said, remember_links
@@ -75,8 +75,11 @@ class Play:
         progress.rounds = conversation_messages(work, earlier)
         ours = (link for e in earlier if e["sender"] != "customer" for link in links_said(e["text"]))
         remember_links(self.memory.links, [link for link in ours if link not in self.memory.links])
+        told = [e["message_id"] for e in earlier if e["sender"] != "customer"]
+        moment = Moment(self.run.owner_version, told[-1] if told else None)
         held = self.memory.held_call
-        take_up_held_call(work, self.memory, progress, canonical_call(held["name"], held["args"]) if held else None)
+        canonical = canonical_call(held["name"], held["args"]) if held else None
+        take_up_held_call(work, self.memory, progress, canonical, moment)
         await refresh_rows(self.parts, self.run.conversation_id, self.memory)
 
     async def _take(self, step: Step) -> None:
@@ -182,7 +185,8 @@ class Play:
             await self._finish(safe_words(progress, self.memory, self.run.work.language), "templated")
 
     async def _read_back(self, call: Run) -> None:
-        self.memory.held_call = hold(self.run.work, self.progress, call, "yes")
+        now, version = self.parts.clock.now(), self.run.owner_version
+        self.memory.held_call = hold_for_yes(self.run.work, self.progress, call, version, now)
         order = self.memory.orders.get(str(call.args.get("order_id")), {})
         question = read_back_question(self.run.work.language, call, str(order.get("currency") or ""))
         await self._finish([question], "read_back")
