@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent.adapters.customers import Customers
 from agent.adapters.gateway import ChannelGateway
 from agent.adapters.run_store import ClaimedRun, RunStore
 from agent.adapters.sessions import Sessions
@@ -86,6 +87,9 @@ class FakeTools:
     answers: dict[str, list[Json | Exception]] = field(default_factory=dict)
     status: str = "succeeded"
     customer: Json | None = None
+    customer_asked: list[str] = field(default_factory=list)
+    # An account system that accepts and never answers.
+    hanging: bool = False
 
     async def call(self, name: str, args: Json, context: Json, assertion: str | None) -> Json:
         self.calls.append((name, args, context))
@@ -129,6 +133,15 @@ class FakeTools:
         return TOOLS
 
     async def load_customer(self, assertion: str) -> Json | None:
+        return await self._tell_customer(assertion)
+
+    async def load_customer_of(self, key: str) -> Json | None:
+        return await self._tell_customer(key)
+
+    async def _tell_customer(self, asked_with: str) -> Json | None:
+        self.customer_asked.append(asked_with)
+        if self.hanging:
+            await asyncio.Event().wait()
         return self.customer
 
     async def list_actions(self, conversation_id: str) -> list[Json]:
@@ -214,7 +227,11 @@ def make_work(keys: Path) -> MakeWork:
     def make(text: str = "The blender of order 4417028 arrived broken", **over: Any) -> WorkItem:
         conversation, customer = over.pop("conversation_id", "conv_1"), over.pop("customer_id", "C-1001")
         claims = session_claims(
-            customer_id=customer or "-", conversation_id=conversation, channel="chat", verified_by="login"
+            customer_id=customer or "-",
+            conversation_id=conversation,
+            channel="chat",
+            verified_by="login",
+            verified_fields=("login",),
         )
         token = signer.sign("toolgateway.session", claims, 600, datetime.now(UTC)) if customer else None
         message = {
@@ -293,12 +310,14 @@ def make_bench(pool: db.Database, keys: Path) -> Callable[..., Bench]:
         any_tools: Any = tools
         any_models: Any = models
         channel_gateway: Any = gateway
+        sessions = Sessions(channel_gateway, clock)
         parts = Parts(
             pool=pool,
             runs=RunStore(pool),
             tools=any_tools,
             catalogue=Catalogue(any_tools, limits, ("fake-large",)),
-            sessions=Sessions(channel_gateway, clock),
+            sessions=sessions,
+            customers=Customers(any_tools, sessions, patience_s=0.1),
             models=any_models,
             tokens=CountingTokens(),
             guard=guard,  # type: ignore[arg-type]

@@ -42,6 +42,7 @@ def make_flow(make_bench: Any) -> Any:
             runs=bench.parts.runs,
             tools=bench.parts.tools,
             sessions=bench.parts.sessions,
+            customers=bench.parts.customers,
             producer=any_producer,
             order_ids=OrderIds(),
             clock=SystemClock(),

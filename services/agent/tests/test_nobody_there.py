@@ -55,7 +55,9 @@ async def staffing(bench: Any) -> Any:
 
 def flow_of(bench: Any, sent: Any) -> FixedFlow:
     parts = bench.parts
-    return FixedFlow(bench.pool, parts.runs, parts.tools, parts.sessions, sent, OrderIds(), FixedClock(NOW), OFFICE)
+    return FixedFlow(
+        bench.pool, parts.runs, parts.tools, parts.sessions, parts.customers, sent, OrderIds(), FixedClock(NOW), OFFICE
+    )
 
 
 @pytest.mark.parametrize("language", list(BACK))
@@ -89,7 +91,17 @@ async def test_a_policy_question_of_somebody_upset_says_it_too(make_bench: Any, 
         return True
 
     answers = PolicyAnswers(
-        bench.pool, bench.parts.runs, index, none, none, none, grounded, FixedClock(NOW), "s", OFFICE
+        bench.pool,
+        bench.parts.runs,
+        bench.parts.customers,
+        index,
+        none,
+        none,
+        none,
+        grounded,
+        FixedClock(NOW),
+        "s",
+        OFFICE,
     )
     await bench.arrive(make_work(route="rag", sentiment=-0.9, language="de", received_at=NOW))
     await answers.play(await bench.claim(routes=("rag",)))
@@ -104,7 +116,7 @@ async def test_a_refund_that_came_back_at_night_says_when_somebody_sees_to_it(ma
         order_id="4417028", line_id="L2", amount="64.00", currency="USD", status="failed", verdict="auto",
         policy_version="1", policy_reason="r", changed_at=NOW, cause="bank_returned",
     )  # fmt: skip
-    await Outcomes(bench.pool, FixedClock(NOW), OFFICE).on_action_changed([received(change)])
+    await Outcomes(bench.pool, bench.parts.customers, FixedClock(NOW), OFFICE).on_action_changed([received(change)])
     said = await bench.pool.fetchval("select text from messages where sender = 'agent'")
     assert said.endswith(BACK["fr"])
     assert await staffing(bench) == STAFFING

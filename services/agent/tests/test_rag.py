@@ -33,6 +33,7 @@ def answer(make_bench: Any, make_work: Any) -> Any:
         answers = PolicyAnswers(
             pool=bench.pool,
             runs=bench.parts.runs,
+            customers=bench.parts.customers,
             index=index(),
             models=bench.models,
             tokens=bench.parts.tokens,
@@ -139,6 +140,7 @@ def write(make_bench: Any, make_work: Any) -> Any:
         answers = PolicyAnswers(
             pool=bench.pool,
             runs=bench.parts.runs,
+            customers=bench.parts.customers,
             index=index(),
             models=any_models,
             tokens=bench.parts.tokens,

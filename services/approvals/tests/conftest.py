@@ -40,7 +40,10 @@ class Neighbours:
     decisions: list[tuple[str, dict[str, Any], StaffStatement]] = field(default_factory=list)
     tool_calls: list[tuple[str, dict[str, Any], StaffStatement]] = field(default_factory=list)
     owner_changes: list[dict[str, Any]] = field(default_factory=list)
+    customers_asked: list[StaffStatement] = field(default_factory=list)
     refuse_owner: bool = False
+    # The account system accepts and doesn't answer.
+    hanging: bool = False
     version: int = 1
 
     def app(self) -> FastAPI:  # noqa: C901 - a table of routes
@@ -79,11 +82,20 @@ class Neighbours:
             self.tool_calls.append((tool, await request.json(), self._staff(request)))
             return {"status": "succeeded", "result": {"key": "refund:1:L1"}}
 
+        @app.get("/v1/customer")
+        async def customer(request: Request) -> Any:
+            self.customers_asked.append(self._staff(request))
+            if self.hanging:
+                await asyncio.sleep(4)
+            return {"name": "Big Corp", "tier": "enterprise", "lifetime_value": "9.00", "open_tickets": []}
+
         @app.get("/v1/conversations/{conversation_id}")
         async def conversation(conversation_id: str) -> Any:
             if conversation_id == "missing":
                 return problem(404, "no such conversation")
             return {
+                "conversation_id": conversation_id,
+                "customer_id": None if conversation_id == "conv_visitor" else "C-1001",
                 "status": "with_person",
                 "owner": "agent",
                 "transcript": [{"from": "customer", "text": "<b>hi</b>"}],

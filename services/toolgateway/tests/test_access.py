@@ -151,3 +151,41 @@ async def test_routes_of_other_services_stay_shut(gateway: Any) -> None:
         ("POST", "/v1/approvals/x/decision", "agent"),
     ]:
         assert (await gateway.send(method, path, {}, service=service))[0] == 403, path
+
+
+async def test_a_customers_record_opens_to_their_session_and_to_the_staff_who_serves_them(gateway: Any) -> None:
+    mine = await gateway.send("GET", "/v1/customer", X_Session_Assertion=gateway.session())
+    served = await gateway.send(
+        "GET", "/v1/customer", service="approvals", X_Staff_Assertion=gateway.staff(customer_id="C-1001")
+    )
+    assert mine == served
+    assert mine[0] == 200
+    assert {"name", "tier", "lifetime_value", "open_tickets"} <= mine[1].keys()
+    assert "fraud_score" not in mine[1]
+
+
+async def test_a_customers_record_stays_shut_without_the_right_service_and_statement(gateway: Any) -> None:
+    staff, session = gateway.staff(customer_id="C-1001"), gateway.session()
+    calls: list[dict[str, Any]] = [
+        {"service": "approvals"},
+        {"service": "approvals", "X_Session_Assertion": session},
+        {"service": "approvals", "X_Staff_Assertion": gateway.staff()},
+        {"service": "agent", "X_Staff_Assertion": staff},
+        {"service": "agent"},
+    ]
+    assert [(await gateway.send("GET", "/v1/customer", **call))[0] for call in calls] == [401] * 5
+    barred = await gateway.send("GET", "/v1/customer", service="reconciler", X_Staff_Assertion=staff)
+    assert barred[0] == 403
+    assert gateway.provider.calls == []
+
+
+async def test_a_ledger_row_tells_the_agent_whose_it_is_and_nobody_else(gateway: Any) -> None:
+    await gateway.refund("L2", "64.00")
+    path = "/v1/actions/refund%3A4417028%3AL2/customer"
+    status, body = await gateway.send("GET", path)
+    assert (status, body["customer_id"]) == (200, "C-1001")
+    assert "fraud_score" not in body
+    assert [(await gateway.send("GET", path, service=s))[0] for s in ("approvals", "reconciler", None)] == [
+        403, 403, 401,
+    ]  # fmt: skip
+    assert (await gateway.send("GET", "/v1/actions/refund%3A4417028%3AL9/customer"))[0] == 404

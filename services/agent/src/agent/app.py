@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from redis.asyncio import Redis
 
 from agent.adapters.claim_readers import load_reader
+from agent.adapters.customers import Customers
 from agent.adapters.gateway import ChannelGateway
 from agent.adapters.run_store import ClaimedRun, RunStore
 from agent.adapters.search_index import SearchIndex, build_index
@@ -73,6 +74,7 @@ class House:
     verifier: Verifier
     tools: Toolgateway
     sessions: Sessions
+    customers: Customers
     exit: AsyncExitStack
 
 
@@ -138,6 +140,8 @@ async def _build_house(
     gateway = ChannelGateway(
         _client(stack, settings.gateway_url, 3.0), ServiceCredentials(signer, "gateway.service"), clock
     )
+    tools = Toolgateway(tools_client, ServiceCredentials(signer, "toolgateway.service"), clock)
+    sessions = Sessions(gateway, clock)
     return House(
         settings=settings,
         bus=bus,
@@ -148,8 +152,9 @@ async def _build_house(
         producer=producer,
         redis=redis,
         verifier=verifier,
-        tools=Toolgateway(tools_client, ServiceCredentials(signer, "toolgateway.service"), clock),
-        sessions=Sessions(gateway, clock),
+        tools=tools,
+        sessions=sessions,
+        customers=Customers(tools, sessions),
         exit=stack,
     )
 
@@ -164,18 +169,20 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             runs=house.runs,
             tools=house.tools,
             sessions=house.sessions,
+            customers=house.customers,
             producer=house.producer,
             order_ids=OrderIds(house.settings.order_id_pattern),
             clock=house.clock,
             staff=staff,
         )
-        return Deployment(fixed_handlers(flow, Outcomes(house.pool, house.clock, staff)), flow.play)
+        return Deployment(fixed_handlers(flow, Outcomes(house.pool, house.customers, house.clock, staff)), flow.play)
     models, index = _build_models(house), build_index()
     if part == "rag":
         intake = Intake(RAG_GROUP, house.pool, house.runs, house.producer, house.clock, staff)
         answers = PolicyAnswers(
             pool=house.pool,
             runs=house.runs,
+            customers=house.customers,
             index=index,
             models=models,
             tokens=RedisTokenCounter(house.redis),
@@ -205,6 +212,7 @@ def _build_loop(house: House, models: ModelGateway, index: SearchIndex) -> Parts
         tools=house.tools,
         catalogue=Catalogue(house.tools, limits, (settings.large_model, settings.second_large_model)),
         sessions=house.sessions,
+        customers=house.customers,
         models=models,
         tokens=RedisTokenCounter(house.redis),
         guard=build_guard(house.settings, house.providers, models, house.exit),
@@ -299,6 +307,7 @@ def _give_up(house: House) -> Callable[[ClaimedRun, str], Awaitable[None]]:
         over = HandOver("stuck", why)
         await hand_over(
             house.runs,
+            house.customers,
             house.clock,
             run,
             over,

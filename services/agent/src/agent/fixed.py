@@ -8,7 +8,8 @@ from typing import Any
 
 from agent.adapters import store
 from agent.adapters.answering import Answered, Answering
-from agent.adapters.handoff_store import HandoffDraft, insert_handoff
+from agent.adapters.customers import Customers
+from agent.adapters.handoff_store import HandoffDraft, count_handoff, insert_handoff
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.adapters.sending import enqueue_replies, outgoing_replies, start_sending
 from agent.adapters.sessions import Sessions
@@ -43,6 +44,15 @@ _SAID_OF_ORDERS = frozenset({"ok", "not_found", "invalid"})
 _log = get_logger()
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was found out before the transaction: what is said, or why a person takes it and whom they will meet."""
+
+    text: str = ""
+    why: HandOver | None = None
+    customer: dict[str, Any] | None = None
+
+
 @dataclass(frozen=True)
 class FixedFlow:
     """Answers on the spot in one transaction; what has to wait its turn becomes a run for the worker."""
@@ -51,6 +61,7 @@ class FixedFlow:
     runs: RunStore
     tools: Toolgateway
     sessions: Sessions
+    customers: Customers
     producer: Producer
     order_ids: OrderIds
     clock: Clock
@@ -77,31 +88,38 @@ class FixedFlow:
             return
         why = _why_person(work) if standing.by_agent else None
         if not standing.by_agent or why is not None:
-            text = ""
             await status
+            found = _Found(why=why, customer=None if why is None else await self._load_customer(work))
         else:
-            found = await self._answer_if_up(work)
+            text = await self._answer_if_up(work)
             await status
-            if found is None:
+            if text is None:
                 # A restart takes seconds: the worker asks again, and no other conversation waits for it here.
                 await self._queue(received)
                 return
-            text = found
+            found = _Found(text)
         await crash_point("fixed.before_commit")
         spoken = standing.by_agent and why is None
-        if not (spoken and await self._save_at_once(received, standing, text)):
-            await db.in_transaction(self.pool, lambda conn: self._commit(conn, received, standing, why, text))
+        if not (spoken and await self._save_at_once(received, standing, found.text)):
+            opened = await db.in_transaction(self.pool, lambda conn: self._commit(conn, received, standing, found))
+            if opened is not None:
+                count_handoff(opened.reason)
         await crash_point("fixed.after_commit")
 
     async def play(self, run: ClaimedRun) -> None:
         """Answer a run that had to wait for an earlier message."""
         why = _why_person(run.work)
         if why is not None:
-            await hand_over(self.runs, self.clock, run, why, route=run.work.route, staff=self.staff)
+            await hand_over(self.runs, self.customers, self.clock, run, why, route=run.work.route, staff=self.staff)
             return
         text = await self._answer_patiently(run.work)
         events = Address.of(run.work.message, run.owner_version).spoken(2, run.work.route, [text])
         await self.runs.finish(run, Ending("answered", events, text), self.clock.now())
+
+    async def _load_customer(self, work: WorkItem) -> dict[str, Any] | None:
+        """For the packet; before the transaction, since none is held open while a store system is asked (R5)."""
+        known = await store.load_customer(self.pool, work.message.conversation_id)
+        return await self.customers.of_message(work.message, known)
 
     async def _answer_if_up(self, work: WorkItem) -> str | None:
         try:
@@ -147,12 +165,12 @@ class FixedFlow:
         return await self._answering.save_answered(Answered.of(work, received.event_id, seen, text, events))
 
     async def _commit(
-        self, conn: db.Connection, received: Received[WorkItem], seen: store.Standing, why: HandOver | None, text: str
-    ) -> None:
+        self, conn: db.Connection, received: Received[WorkItem], seen: store.Standing, found: _Found
+    ) -> HandoffOpened | None:
         """Inbox, conversation, run, words and reply in one transaction, with a second look at the owner (R14)."""
         work, now = received.event, self.clock.now()
         if received.event_id not in await first_time(conn, GROUP, [received.event_id]):
-            return
+            return None
         standing = await store.save_arrival(conn, work)
         address = Address.of(work.message, standing.owner_version)
         if not standing.by_agent:
@@ -161,19 +179,28 @@ class FixedFlow:
         elif not seen.by_agent:
             # A person gave it back a moment ago: nothing was looked up, so the worker answers.
             await store.add_queued_run(conn, work)
-        elif why is not None:
-            await self._hand_over_now(conn, work, why, standing, now)
+        elif found.why is not None:
+            return await self._hand_over_now(conn, work, found.why, standing, found.customer)
         else:
             await store.add_done_run(conn, work, "answered")
-            await store.save_words(conn, address.conversation_id, address.message_id, "agent", text)
-            await enqueue_replies(conn, address.spoken(2, work.route, [text]), now)
+            await store.save_words(conn, address.conversation_id, address.message_id, "agent", found.text)
+            await enqueue_replies(conn, address.spoken(2, work.route, [found.text]), now)
+        return None
 
     async def _hand_over_now(
-        self, conn: db.Connection, work: WorkItem, why: HandOver, standing: store.Standing, now: datetime
-    ) -> HandoffOpened | None:
+        self,
+        conn: db.Connection,
+        work: WorkItem,
+        why: HandOver,
+        standing: store.Standing,
+        customer: dict[str, Any] | None,
+    ) -> HandoffOpened:
+        now = self.clock.now()
         conversation = await store.load_conversation(conn, work.message.conversation_id)
         assert conversation is not None
         memory = ConversationState.model_validate(conversation.run_state).memory
+        memory.customer = memory.customer or customer
+        await store.remember_customer(conn, conversation.id, memory.customer)
         draft = _draft(work, why, memory, on_duty(self.staff, now))
         opened = await insert_handoff(conn, draft, standing.owner_version, now)
         assert opened is not None, "the conversation's row is locked by this transaction"

@@ -6,16 +6,17 @@ from fastapi import APIRouter, Header
 from pydantic import BaseModel, Field
 
 from agent.adapters import store
-from agent.adapters.handoff_store import HandoffDraft, insert_handoff
+from agent.adapters.handoff_store import HandoffDraft, count_handoff, insert_handoff
 from agent.adapters.run_store import RunStore
 from agent.adapters.sending import enqueue_replies
 from agent.core.endings import begin_anew
 from agent.core.ownership import AGENT, OwnerState, change_owner
-from agent.core.packet import Case
+from agent.core.packet import CUSTOMER_FIELDS, Case
 from agent.core.state import ConversationState
 from agent.settings import AgentSettings
 from common import db
 from common.clock import Clock
+from common.events import HandoffOpened
 from common.http import Problem
 from common.statements import BadStatement, Verifier
 
@@ -24,13 +25,27 @@ AUDIENCE = "agent.service"
 Authorization = Annotated[str | None, Header()]
 
 
+class CustomerRecord(BaseModel):
+    """What the tool gateway told approvals of the customer, under the statement of the person who steps in."""
+
+    customer_id: str
+    name: str | None = None
+    tier: str | None = None
+    lifetime_value: str | float | int | None = None
+    open_tickets: list[Any] | None = None
+
+
 class OwnerChange(BaseModel):
-    """A person's move; ``expected_owner_version`` makes a stale one a 409."""
+    """A person's move; ``expected_owner_version`` makes a stale one a 409.
+
+    ``customer`` is for the packet of a takeover: whoever steps in unasked has nobody's session with them.
+    """
 
     action: Literal["claim", "takeover", "return", "close"]
     staff: Annotated[str, Field(min_length=1, max_length=200)]
     expected_owner_version: int | None = None
     handoff_id: str | None = None
+    customer: CustomerRecord | None = None
 
 
 def owner_routes(
@@ -86,7 +101,7 @@ def owner_routes(
 
 
 async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChange, clock: Clock) -> Json:
-    async def work(conn: db.Connection) -> Json:
+    async def work(conn: db.Connection) -> tuple[Json, HandoffOpened | None]:
         found = await store.load_conversation(conn, conversation_id, lock=True)
         if found is None:
             raise Problem(404, "there is no such conversation")
@@ -97,25 +112,34 @@ async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChang
         if isinstance(moved, str):
             raise Problem(409, moved)
         if change.action == "takeover" and found.owner == AGENT:
-            return await _step_in(conn, found, moved, clock)
+            return await _step_in(conn, found, moved, clock, change.customer)
         now = await store.save_owner(conn, conversation_id, found.owner_version, moved.owner, moved.status)
         assert now is not None, "the row is locked by this transaction"
         if change.action in ("return", "close"):
             state = ConversationState.model_validate(found.run_state)
             begin_anew(state.memory)
             await store.save_state(conn, conversation_id, state.model_dump(mode="json"))
-        return {"status": now.status, "owner": now.owner, "owner_version": now.owner_version}
+        return {"status": now.status, "owner": now.owner, "owner_version": now.owner_version}, None
 
-    return await db.in_transaction(pool, work)
+    answer, opened = await db.in_transaction(pool, work)
+    if opened is not None:
+        count_handoff(opened.reason)
+    return answer
 
 
-async def _step_in(conn: db.Connection, found: store.Conversation, moved: OwnerState, clock: Clock) -> Json:
+async def _step_in(
+    conn: db.Connection, found: store.Conversation, moved: OwnerState, clock: Clock, told: CustomerRecord | None
+) -> tuple[Json, HandoffOpened | None]:
     """A person takes over unasked: that is a handoff as well, with the same packet, and already theirs."""
+    memory = ConversationState.model_validate(found.run_state).memory
+    if told is not None and told.customer_id == found.customer_id:
+        memory.customer = memory.customer or told.model_dump(include=set(CUSTOMER_FIELDS))
+        await store.remember_customer(conn, found.id, memory.customer)
     draft = HandoffDraft(
         conversation_id=found.id,
         seed=f"takeover:{found.owner_version}",
         case=Case("asked", f"{moved.owner} stepped in", found.language, "other", found.customer_id),
-        memory=ConversationState.model_validate(found.run_state).memory,
+        memory=memory,
         channel=found.channel,
         thread_ref=found.thread_ref,
         language=found.language,
@@ -125,4 +149,4 @@ async def _step_in(conn: db.Connection, found: store.Conversation, moved: OwnerS
     opened = await insert_handoff(conn, draft, found.owner_version, now)
     assert opened is not None, "the row is locked by this transaction"
     await enqueue_replies(conn, (), now, handoff=opened)
-    return {"status": moved.status, "owner": moved.owner, "owner_version": opened.owner_version}
+    return {"status": moved.status, "owner": moved.owner, "owner_version": opened.owner_version}, opened

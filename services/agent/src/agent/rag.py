@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from agent.adapters.customers import Customers
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.adapters.search_index import SearchIndex
 from agent.adapters.tokens import TokenCounter
@@ -66,6 +67,7 @@ class PolicyAnswers:
 
     pool: db.Database
     runs: RunStore
+    customers: Customers
     index: SearchIndex
     models: ModelGateway
     tokens: TokenCounter
@@ -82,7 +84,7 @@ class PolicyAnswers:
         elapsed_s = max(0.0, (self.clock.now() - work.message.received_at).total_seconds())
         due = decide_handoff(situation_of(work, state.memory, progress, elapsed_s=elapsed_s))
         if due is not None:
-            await hand_over(self.runs, self.clock, run, due, route="rag", staff=self.staff)
+            await hand_over(self.runs, self.customers, self.clock, run, due, route="rag", staff=self.staff)
             return
         found = self.index.search(work.message.text, work.language, _PASSAGES)
         answer = await self._answer(run, found, shed=elapsed_s > _SHED_AFTER_S)

@@ -141,6 +141,31 @@ async def test_somebody_who_steps_in_unasked_owns_the_handoff_that_follows(offic
     assert missing.status_code == 404
 
 
+async def take_over(office: Any, conversation_id: str) -> dict[str, Any]:
+    path = f"/v1/conversations/{conversation_id}/takeover"
+    answer = await office.http.post(path, json={}, headers=office.headers())
+    assert answer.status_code == 200
+    change: dict[str, Any] = office.neighbours.owner_changes[-1]
+    return change
+
+
+async def test_a_takeover_brings_the_customers_record_read_under_the_persons_own_statement(office: Any) -> None:
+    change = await take_over(office, "conv_1")
+    assert change["customer"] == {
+        "customer_id": "C-1001", "name": "Big Corp", "tier": "enterprise", "lifetime_value": "9.00", "open_tickets": [],
+    }  # fmt: skip
+    (asked,) = office.neighbours.customers_asked
+    assert (asked.staff, asked.customer_id, asked.conversation_id) == ("dana", "C-1001", "conv_1")
+
+
+async def test_a_takeover_waits_for_no_account_system_and_asks_nothing_about_a_visitor(office: Any) -> None:
+    office.neighbours.hanging = True
+    async with asyncio.timeout(5):
+        assert (await take_over(office, "conv_1"))["customer"] is None
+    assert (await take_over(office, "conv_visitor"))["customer"] is None
+    assert len(office.neighbours.customers_asked) == 1
+
+
 @pytest.mark.parametrize("handoff_id", ["none", "%00", "x" * 500])
 async def test_an_unknown_handoff_is_missing(office: Any, handoff_id: str) -> None:
     for verb in ("claim", "return", "close"):

@@ -73,9 +73,11 @@ class Access:
         return found.order_id, found.kind
 
     def customer(self, request: Request) -> Asker:
-        """Return the signed-in customer of a session statement."""
-        service = self.service(request, "agent")
+        """Return whose record is wanted: the agent's signed-in customer, or the one a member of staff serves."""
+        service = self.service(request, "agent", "approvals")
         try:
+            if service == "approvals":
+                return self._staff_asker(request.headers.get("x-staff-assertion"), service)
             return self._session(request.headers.get("x-session-assertion"), service)
         except BadStatement as e:
             raise _unauthorized() from e
@@ -104,7 +106,7 @@ class Access:
             stepped_up=stepped_up(found.verified_by, found.verified_fields),
         )
 
-    def _staff_asker(self, token: str, service: str) -> Asker:
+    def _staff_asker(self, token: str | None, service: str) -> Asker:
         found = self._verifier.staff(token, self._clock.now())
         if not found.customer_id:
             raise BadStatement("the statement names no customer")

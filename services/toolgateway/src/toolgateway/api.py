@@ -78,17 +78,20 @@ def _tools(parts: handlers.Parts, access: Access) -> APIRouter:
 
     @router.get("/v1/customer", responses=answers(401, 403, 404, 503))
     async def get_customer(request: Request) -> Response:
-        """What a handoff packet says of the signed-in customer."""
-        asker = access.customer(request)
-        try:
-            customer = await handlers.load_customer(parts, asker)
-        except Verdict as e:
-            raise Problem(503, "the account system is not answering") from e
-        if customer is None:
-            raise Problem(404, "there is no such customer")
-        return _json(customer)
+        """What a handoff packet says of the signed-in customer, or of the one a member of staff serves."""
+        return await _customer(parts, access.customer(request).customer_id)
 
     return router
+
+
+async def _customer(parts: handlers.Parts, customer_id: str | None) -> Response:
+    try:
+        customer = await handlers.load_customer(parts, customer_id)
+    except Verdict as e:
+        raise Problem(503, "the account system is not answering") from e
+    if customer is None:
+        raise Problem(404, "there is no such customer")
+    return _json(customer)
 
 
 def _ledger(parts: handlers.Parts, access: Access, patience: Patience) -> APIRouter:
@@ -108,6 +111,13 @@ def _ledger(parts: handlers.Parts, access: Access, patience: Patience) -> APIRou
         if row is None:
             raise Problem(404, "there is no such row")
         return _json(ledger_columns(row), headers={"ETag": f'"{row.version}"'})
+
+    @router.get("/v1/actions/{key}/customer", responses=answers(401, 403, 404, 503))
+    async def get_customer_of(request: Request, key: str) -> Response:
+        """What a handoff packet says of a row's customer: a row that changes by itself has nobody's session with it."""
+        access.service(request, "agent")
+        row = await store.load_action(parts.pool, _key(key))
+        return await _customer(parts, None if row is None else row.customer_id)
 
     @router.post("/v1/actions/{key}/resume", responses=answers(401, 403, 404, ok=ROW))
     async def resume(key: str, request: Request) -> Response:

@@ -162,9 +162,9 @@ async def run_written(parts: Parts, action: Action, *, waiting: bool) -> Action:
         audience.waiting = audience.waiting and task.done()
 
 
-async def load_customer(parts: Parts, asker: Asker) -> dict[str, Any] | None:
-    """Return what a handoff packet says of the signed-in customer, or None."""
-    customer = await parts.facts.customer(asker.customer_id) if asker.customer_id else None
+async def load_customer(parts: Parts, customer_id: str | None) -> dict[str, Any] | None:
+    """Return what a handoff packet says of a customer, or None."""
+    customer = await parts.facts.customer(customer_id) if customer_id else None
     return customer.model_dump(mode="json", exclude={"fraud_score"}) if customer else None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import asyncpg
 
-from agent.adapters.store import NOT_ERASED, URGENCY, WRITES_AGAIN, Standing
+from agent.adapters.store import NOT_ERASED, URGENCY, WRITES_AGAIN, Standing, verified_fields
 from common import db
 from common.events import CustomerMessage, WorkItem
 from common.outbox import Outgoing, outbox_values, queued_for_each
@@ -30,17 +30,19 @@ _ANSWER = f"""
 with item as (
     select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
                          $10::timestamptz[], $11::integer[], $12::text[], $13::text[], $14::integer[], $15::text[],
-                         $16::smallint[]) with ordinality
+                         $16::smallint[], $17::text[]) with ordinality
                as i(conversation_id, customer_id, channel, language, locale, thread_ref, message_id, said,
-                    received_at, seen_version, event_id, answer, seq, route, urgency, nth)
+                    received_at, seen_version, event_id, answer, seq, route, urgency, proved, nth)
       left join lateral (select true as free from conversations where id = i.conversation_id limit 1
                             for no key update skip locked) known on true
      where not exists (select 1 from inbox where consumer_group = $1 and inbox.event_id = i.event_id)
        and (free or not exists (select 1 from conversations where id = i.conversation_id))
        and {NOT_ERASED.format("i.conversation_id")}
 ), arrived as (
-    insert into conversations as c (id, customer_id, channel, language, locale, thread_ref, owner_version)
-    select conversation_id, customer_id, channel, language, locale, thread_ref, seen_version
+    insert into conversations as c (id, customer_id, channel, language, locale, thread_ref, owner_version,
+                                    verified_fields)
+    select conversation_id, customer_id, channel, language, locale, thread_ref, seen_version,
+           string_to_array(proved, ' ')
       from item order by conversation_id
 {WRITES_AGAIN}
     where c.owner = 'agent' and c.owner_version = excluded.owner_version
@@ -60,7 +62,7 @@ with item as (
     insert into runs (message_id, conversation_id, seq, route, urgency, status, work, outcome, finished_at)
     select message_id, conversation_id, seq, route, urgency, 'done', null, 'answered', now() from saved
     on conflict (message_id) do nothing
-), {queued_for_each("saved", 17)}
+), {queued_for_each("saved", 18)}
 select nth, (select count(*) from woken) as woken from saved
 """  # noqa: S608 - our own constants
 
@@ -119,9 +121,12 @@ class Answering:
 
 def _values(item: Answered) -> tuple[object, ...]:
     work, m = item.work, item.work.message
+    # Lists of several lengths make no array of arrays; no field's name holds a blank.
+    proved = verified_fields(m)
     return (
         m.conversation_id, m.customer_id, m.channel, work.language, m.locale, m.thread_ref, m.message_id, m.text,
         m.received_at, item.seen.owner_version, item.event_id, item.text, m.seq, work.route, URGENCY[m.channel],
+        None if proved is None else " ".join(proved),
     )  # fmt: skip
 
 

@@ -4,22 +4,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from prometheus_client import Counter
+
 from agent.adapters.store import load_transcript
 from agent.core.ownership import PEOPLE
 from agent.core.packet import Case, build_packet, priority_of, queue_of
 from agent.core.state import Memory
 from common import db
 from common.events import HandoffOpened
+from common.events.handoffs import HandoffReason
 from common.events.model import Channel, Language
 from common.ids import derived_id
 from common.outbox import enqueue
 from common.topics import HANDOFFS
 
 Json = dict[str, Any]
+_HANDOFFS = Counter("handoffs_total", "Conversations handed to people, by reason", ["reason"])
 _TAKE = """
 update conversations set status = 'with_person', owner = $3, owner_version = owner_version + 1,
        version = version + 1, updated_at = now()
-where id = $1 and owner = 'agent' and owner_version = $2 returning owner_version
+where id = $1 and owner = 'agent' and owner_version = $2 returning owner_version, verified_fields
 """
 _INSERT = """
 insert into handoffs (id, conversation_id, reason, priority, queue, packet, owner_version, opened_at)
@@ -65,11 +69,13 @@ async def insert_handoff(
 
     Returns the event to send with it, or None when the agent doesn't own the conversation under that version any more.
     """
-    version = await conn.fetchval(_TAKE, draft.conversation_id, owner_version, draft.owner)
-    if version is None:
+    taken = await conn.fetchrow(_TAKE, draft.conversation_id, owner_version, draft.owner)
+    if taken is None:
         return None
+    version = taken["owner_version"]
     transcript = await load_transcript(conn, draft.conversation_id)
-    packet = build_packet(draft.case, draft.memory, [{f: e[f] for f in ("sender", "text", "at")} for e in transcript])
+    said = [{f: e[f] for f in ("sender", "text", "at")} for e in transcript]
+    packet = build_packet(draft.case, draft.memory, said, taken["verified_fields"] or ())
     opened = HandoffOpened(
         handoff_id=f"ho_{derived_id('handoff', draft.conversation_id, draft.seed)}",
         conversation_id=draft.conversation_id,
@@ -96,6 +102,11 @@ async def insert_handoff(
         now,
     )
     return opened
+
+
+def count_handoff(reason: HandoffReason) -> None:
+    """Count one opened handoff (SPEC §8); for whoever opened it, once its transaction has committed."""
+    _HANDOFFS.labels(reason).inc()
 
 
 async def claim_summary(pool: db.Database) -> tuple[str, str] | None:

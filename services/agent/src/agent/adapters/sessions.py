@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from agent.adapters.gateway import ChannelGateway
-from agent.core.session_claims import SessionClaims, read_claims
+from agent.core.session_claims import SessionClaims, claims_in
 from common.clock import Clock
 from common.events import CustomerMessage
 
@@ -22,11 +22,11 @@ class Sessions:
 
     def read(self, message: CustomerMessage) -> SessionClaims | None:
         """Return the live session of this very conversation and customer; None for a visitor's, foreign or over."""
-        claims = read_claims(self._renewed.get(message.message_id, message.assertion))
+        token = self._renewed.get(message.message_id, message.assertion)
+        claims = claims_in(token, message.conversation_id, message.customer_id)
         if claims is None or claims.expires_at_s <= self.clock.now().timestamp():
             return None
-        same = claims.conversation_id == message.conversation_id and claims.customer_id == message.customer_id
-        return claims if same else None
+        return claims
 
     async def statement(self, message: CustomerMessage, *, refused: bool = False) -> str | None:
         """Return a statement for the next call; ``refused`` says that the last one was not accepted."""

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from agent.core.session_claims import claims_in
 from common import db
 from common.errors import Forgotten
-from common.events import WorkItem
+from common.events import CustomerMessage, WorkItem
 from common.events.model import Language
 from common.telemetry import trace_headers
 
@@ -18,6 +19,7 @@ WRITES_AGAIN = """    on conflict (id) do update set
         language = excluded.language,
         locale = coalesce(excluded.locale, c.locale),
         thread_ref = coalesce(excluded.thread_ref, c.thread_ref),
+        verified_fields = coalesce(excluded.verified_fields, c.verified_fields),
         status = case c.status when 'closed' then 'active' else c.status end,
         version = c.version + 1,
         updated_at = now()"""
@@ -26,8 +28,8 @@ WRITES_AGAIN = """    on conflict (id) do update set
 NOT_ERASED = "(select true from erased_conversations e where e.conversation_id = {} limit 1) is null"
 _ARRIVE = f"""
 with arrived as (
-    insert into conversations as c (id, customer_id, channel, language, locale, thread_ref)
-    select $1::text, $2::text, $3::text, $4::text, $5::text, $6::text where {NOT_ERASED.format("$1")}
+    insert into conversations as c (id, customer_id, channel, language, locale, thread_ref, verified_fields)
+    select $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $10::text[] where {NOT_ERASED.format("$1")}
 {WRITES_AGAIN}
     returning owner, owner_version, status
 ), said as (
@@ -57,6 +59,12 @@ _SET_WAITING = """
 update conversations set status = case when $2 then 'waiting_approval' else 'active' end,
        version = version + 1, updated_at = now()
 where id = $1 and status = case when $2 then 'active' else 'waiting_approval' end
+"""
+_REMEMBER_CUSTOMER = """
+update conversations
+set run_state = run_state || jsonb_build_object(
+        'memory', coalesce(run_state -> 'memory', '{}') || jsonb_build_object('customer', $2::jsonb))
+where id = $1
 """
 # A person's word changes owner and version in one statement: either the agent or somebody owns it, never nobody.
 _SET_OWNER = """
@@ -118,8 +126,14 @@ def _arrival(work: WorkItem) -> tuple[object, ...]:
     m = work.message
     return (
         m.conversation_id, m.customer_id, m.channel, work.language, m.locale, m.thread_ref, m.message_id, m.text,
-        m.received_at,
+        m.received_at, verified_fields(m),
     )  # fmt: skip
+
+
+def verified_fields(message: CustomerMessage) -> list[str] | None:
+    """Return what the message's session statement lists as proved, None without one of this conversation's own."""
+    claims = claims_in(message.assertion, message.conversation_id, message.customer_id)
+    return None if claims is None else sorted(claims.verified_fields)
 
 
 async def add_queued_run(conn: db.Connection, work: WorkItem) -> None:
@@ -177,6 +191,20 @@ async def save_owner(
     """Change the owner; None when the version has moved on in the meantime."""
     row = await conn.fetchrow(_SET_OWNER, conversation_id, expected_version, owner, status)
     return Standing(row["owner"], row["owner_version"], row["status"]) if row is not None else None
+
+
+async def load_customer(pool: db.Database, conversation_id: str) -> Json | None:
+    """Return the customer's record as the conversation remembers it, None if it doesn't."""
+    known: Json | None = await pool.fetchval(
+        "select run_state #> '{memory,customer}' from conversations where id = $1", conversation_id
+    )
+    return known
+
+
+async def remember_customer(conn: db.Connection, conversation_id: str, customer: Json | None) -> None:
+    """Keep a customer's record that was just loaded; for whoever holds the conversation's row and is no run."""
+    if customer is not None:
+        await conn.execute(_REMEMBER_CUSTOMER, conversation_id, customer)
 
 
 async def save_state(conn: db.Connection, conversation_id: str, run_state: Json) -> None:

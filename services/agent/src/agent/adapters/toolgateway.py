@@ -3,7 +3,9 @@
 import asyncio
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
+from agent.core.packet import CUSTOMER_FIELDS
 from common.clock import Clock
 from common.crash import crash_point
 from common.errors import OutcomeUnknown, Refused, Transient
@@ -70,13 +72,20 @@ class Toolgateway:
 
     async def load_customer(self, assertion: str) -> Json | None:
         """Return the session customer's name, tier, lifetime value and open tickets; None when they can't be had."""
+        return await self._load_customer("/v1/customer", assertion)
+
+    async def load_customer_of(self, key: str) -> Json | None:
+        """Return the same of a ledger row's customer, whoever is signed in; None when they can't be had."""
+        return await self._load_customer(f"/v1/actions/{quote(key, safe='')}/customer", None)
+
+    async def _load_customer(self, path: str, assertion: str | None) -> Json | None:
         try:
-            reply = await self.client.call("GET", "/v1/customer", headers=self._headers(assertion))
+            reply = await self.client.call("GET", path, headers=self._headers(assertion))
         except (Transient, OutcomeUnknown):
             return None
         if reply.status != 200 or not isinstance(reply.body, dict):
             return None
-        return {field: reply.body.get(field) for field in ("name", "tier", "lifetime_value", "open_tickets")}
+        return {field: reply.body.get(field) for field in CUSTOMER_FIELDS}
 
     async def _patiently(
         self,

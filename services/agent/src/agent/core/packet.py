@@ -1,5 +1,6 @@
 """What a person gets with a handoff: facts only, and the rules for queue, priority and the next step."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,8 @@ _TOPIC_QUEUES: dict[str, Queue] = {
     "safety": "safety",
 }
 _MONEY_INTENTS = frozenset({"refund", "billing_dispute", "cancel_order"})
+# What the store's account system says of a customer.
+CUSTOMER_FIELDS = ("name", "tier", "lifetime_value", "open_tickets")
 _SHOWN_ACTION = ("key", "kind", "status", "order_id", "line_id", "amount", "currency", "reference", "reason")
 
 
@@ -76,17 +79,25 @@ def next_step(case: Case, memory: Memory) -> str:
     return next((text for holds, text in rules if holds), "Read the transcript and finish what was attempted.")
 
 
-def build_packet(case: Case, memory: Memory, transcript: list[Json]) -> Json:
+def customer_of(case: Case, memory: Memory) -> Json:
+    """Return who the customer is; ``not_loaded`` names what the store's systems didn't tell, not even its absence."""
+    known = memory.customer or {}
+    missing = [field for field in CUSTOMER_FIELDS if known.get(field) is None]
+    return {
+        "customer_id": case.customer_id,
+        "name": known.get("name"),
+        "tier": known.get("tier"),
+        "lifetime_value": known.get("lifetime_value"),
+        # A visitor has no record that could be missing.
+        "not_loaded": missing if case.customer_id is not None else [],
+    }
+
+
+def build_packet(case: Case, memory: Memory, transcript: list[Json], verified_fields: Sequence[str] = ()) -> Json:
     """Return the packet with exactly the keys the contract names."""
-    customer = memory.customer or {}
     actions = [{field: row.get(field) for field in _SHOWN_ACTION} for row in memory.actions.values()]
     return {
-        "customer": {
-            "customer_id": case.customer_id,
-            "name": customer.get("name"),
-            "tier": customer.get("tier"),
-            "lifetime_value": customer.get("lifetime_value"),
-        },
+        "customer": customer_of(case, memory),
         "language": case.language,
         "reason": {"code": case.reason, "detail": case.detail, "topic": case.topic, "intent": case.intent}
         | case.staffing,
@@ -94,9 +105,9 @@ def build_packet(case: Case, memory: Memory, transcript: list[Json]) -> Json:
         "actions": actions,
         "pending_approvals": [a for a in actions if a["status"] == "awaiting_approval"],
         "attempted": memory.attempted,
-        "verified_fields": memory.verified_fields,
+        "verified_fields": list(verified_fields),
         "sentiment": memory.sentiment,
-        "open_tickets": customer.get("open_tickets") or [],
+        "open_tickets": (memory.customer or {}).get("open_tickets") or [],
         "next_step": next_step(case, memory),
         "transcript": transcript,
         "model_summary": None,

@@ -20,6 +20,14 @@ class SessionClaims:
     expires_at_s: float
 
 
+def claims_in(token: str | None, conversation_id: str, customer_id: str | None) -> SessionClaims | None:
+    """Return the claims of a statement about this very conversation and customer, expired or not; else None."""
+    claims = read_claims(token)
+    if claims is None or (claims.conversation_id, claims.customer_id) != (conversation_id, customer_id):
+        return None
+    return claims
+
+
 def read_claims(token: str | None) -> SessionClaims | None:
     """Return the claims of a compact JWT, or None when it isn't one or lacks what a session says."""
     parts = (token or "").split(".")

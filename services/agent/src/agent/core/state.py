@@ -79,7 +79,6 @@ class Memory(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     customer: Json | None = None
-    verified_fields: list[str] = []
     orders: dict[str, Json] = {}
     actions: dict[str, Json] = {}
     attempted: list[Json] = []

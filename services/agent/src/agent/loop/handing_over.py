@@ -1,8 +1,7 @@
 """Ends a run with a person: one transaction, exactly one notice, in the customer's language."""
 
-from prometheus_client import Counter
-
-from agent.adapters.handoff_store import HandoffDraft
+from agent.adapters.customers import Customers
+from agent.adapters.handoff_store import HandoffDraft, count_handoff
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.core.endings import close_turn
 from agent.core.handoff import HandOver
@@ -15,12 +14,12 @@ from common.clock import Clock
 from common.events.model import Route
 from common.telemetry import get_logger
 
-_HANDOFFS = Counter("handoffs_total", "Conversations handed to people, by reason", ["reason"])
 _log = get_logger()
 
 
 async def hand_over(
     runs: RunStore,
+    customers: Customers,
     clock: Clock,
     run: ClaimedRun,
     why: HandOver,
@@ -32,8 +31,9 @@ async def hand_over(
     staff: StaffHours = ALWAYS,
 ) -> None:
     """Open the handoff and end the run; ``before`` are checked sentences that stand before the notice."""
-    now = clock.now()
     work, state = run.work, run.state
+    state.memory.customer = await customers.of_message(work.message, state.memory.customer)
+    now = clock.now()
     progress = state.run_for(run.message_id)
     elapsed_s = max(0.0, (now - work.message.received_at).total_seconds())
     close_turn(work, state.memory, progress, elapsed_s=elapsed_s)
@@ -64,5 +64,5 @@ async def hand_over(
         return Ending("handoff", events, whole, prompt_version=prompt_version, state=state)
 
     await runs.finish_with_handoff(run, draft, ending, now)
-    _HANDOFFS.labels(why.reason).inc()
+    count_handoff(why.reason)
     _log.info("handed over", conversation=run.conversation_id, reason=why.reason, detail=why.detail)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from agent.adapters.customers import Customers
 from agent.adapters.run_store import RunStore
 from agent.adapters.sessions import Sessions
 from agent.adapters.tokens import TokenCounter
@@ -29,6 +30,7 @@ class Parts:
     tools: Toolgateway
     catalogue: Catalogue
     sessions: Sessions
+    customers: Customers
     models: ModelGateway
     tokens: TokenCounter
     guard: Guard

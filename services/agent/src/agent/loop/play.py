@@ -64,10 +64,7 @@ class Play:
         if progress.started_at is not None:
             return
         progress.started_at = self.parts.clock.now().isoformat()
-        session = self.parts.sessions.read(work.message)
-        if session is not None and work.message.assertion is not None:
-            self.memory.verified_fields = sorted(session.verified_fields)
-            self.memory.customer = self.memory.customer or await self.parts.tools.load_customer(work.message.assertion)
+        self.memory.customer = await self.parts.customers.of_message(work.message, self.memory.customer)
         # The first message has nothing before it.
         is_first = work.message.seq == 1
         transcript = [] if is_first else await load_transcript(self.parts.pool, self.run.conversation_id, 40)
@@ -224,6 +221,7 @@ class Play:
         before = tuple(deeds_of(self.progress, self.memory, self.run.work.language))
         await hand_over(
             self.parts.runs,
+            self.parts.customers,
             self.parts.clock,
             self.run,
             why,

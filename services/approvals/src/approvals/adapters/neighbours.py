@@ -11,6 +11,9 @@ from common.statements import STAFF_AUDIENCE, ServiceCredentials, Signer
 
 # A statement serves one call; it need not outlive the slowest payment.
 _STATEMENT_S = 120
+# Nobody's takeover waits longer for the store's account system; the packet then says what it lacks.
+_CUSTOMER_S = 1.5
+_CUSTOMER_FIELDS = ("name", "tier", "lifetime_value", "open_tickets")
 _SOON = {"Retry-After": "2"}
 
 
@@ -49,6 +52,19 @@ class Ledger:
         result: dict[str, Any] = reply.body
         return result
 
+    async def customer(self, staff: Staff, conversation: dict[str, Any]) -> dict[str, Any] | None:
+        """Return what the store knows of a conversation's customer, for a packet; None when it can't be had soon."""
+        if conversation.get("customer_id") is None:
+            return None
+        about = {"customer_id": conversation["customer_id"], "conversation_id": conversation["conversation_id"]}
+        headers = {"X-Staff-Assertion": self._statement(staff, about)}
+        try:
+            reply = await self._call("GET", "/v1/customer", headers=headers, timeout_s=_CUSTOMER_S)
+        except Problem:
+            return None
+        body: dict[str, Any] = reply.body
+        return {name: body.get(name) for name in _CUSTOMER_FIELDS} | {"customer_id": conversation["customer_id"]}
+
     def _statement(self, staff: Staff, handoff: dict[str, Any] | None = None) -> str:
         about = handoff or {}
         claims = {
@@ -78,10 +94,18 @@ class Conversations:
         return body
 
     async def change_owner(
-        self, conversation_id: str, action: str, staff: str, handoff_id: str | None = None
+        self,
+        conversation_id: str,
+        action: str,
+        staff: str,
+        handoff_id: str | None = None,
+        customer: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Claim, take over, return or close; returns ``status``, ``owner`` and ``owner_version``."""
-        body = {"action": action, "staff": staff, "handoff_id": handoff_id}
+        """Claim, take over, return or close; returns ``status``, ``owner`` and ``owner_version``.
+
+        ``customer`` is what the packet of a takeover says of them.
+        """
+        body = {"action": action, "staff": staff, "handoff_id": handoff_id, "customer": customer}
         reply = await self._call("POST", f"/v1/conversations/{quote(conversation_id, safe='')}/owner", json=body)
         result: dict[str, Any] = reply.body
         return result

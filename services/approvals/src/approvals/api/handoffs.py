@@ -12,6 +12,7 @@ from approvals.adapters.changes import tell
 from approvals.adapters.neighbours import Conversations, Ledger
 from approvals.api.access import Access
 from approvals.core.handoffs import PRIORITY_ORDER, IllegalMove, Move
+from approvals.core.staff import Staff
 from common import db
 from common.clock import Clock
 from common.events import ReplyEvent
@@ -144,16 +145,18 @@ def _add_actions(router: APIRouter, desk: Desk) -> None:
 
     @router.post("/conversations/{conversation_id}/takeover")
     async def take_over(request: Request, conversation_id: str, _: Nothing | None = None) -> dict[str, Any]:
-        staff = await _worker(desk, request)
-        await desk.conversations.get(conversation_id)
+        person = await _person(desk, request)
+        staff = person.staff
+        conversation = await desk.conversations.get(conversation_id)
         async with desk.pool.acquire() as conn:
             already = await store.open_handoff_of(conn, conversation_id)
             if already is None:
                 await store.plan_takeover(conn, conversation_id, staff)
         if already is not None:
             return await _claim(desk, already, staff)
+        customer = await desk.ledger.customer(person, conversation)
         try:
-            return await desk.conversations.change_owner(conversation_id, "takeover", staff)
+            return await desk.conversations.change_owner(conversation_id, "takeover", staff, customer=customer)
         except Problem:
             async with desk.pool.acquire() as conn:
                 await store.drop_takeover(conn, conversation_id)
@@ -176,10 +179,14 @@ def _known(handoff_id: str) -> str:
 
 
 async def _worker(desk: Desk, request: Request) -> str:
+    return (await _person(desk, request)).staff
+
+
+async def _person(desk: Desk, request: Request) -> Staff:
     staff = await desk.access.staff(request)
     if not staff.may_decide:
         raise Problem(403, "a viewer looks, and leaves conversations to others")
-    return staff.staff
+    return staff
 
 
 async def _tell_owner(desk: Desk, row: asyncpg.Record, action: str, staff: str, *, undo: bool = False) -> None:

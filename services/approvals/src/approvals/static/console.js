@@ -128,7 +128,7 @@ async function openHandoff(id) {
     el("h2", {}, `${customer.name || h.customer_id || "Visitor"} · ${h.reason}`), tag(h.priority), " ", tag(h.status),
     el("h3", {}, "Next step"), el("p", {}, p.next_step || "—"),
     el("h3", {}, "Facts"),
-    facts([["Customer", h.customer_id], ["Tier", customer.tier], ["Lifetime value", customer.lifetime_value], ["Language", h.language], ["Channel", h.channel], ["Sentiment", p.sentiment], ["Verified", (p.verified_fields || []).join(", ")], ["Owner", h.owner]]),
+    facts([["Customer", h.customer_id], ["Tier", customer.tier], ["Lifetime value", customer.lifetime_value], ["Open tickets", (p.open_tickets || []).map((t) => (typeof t === "string" ? t : JSON.stringify(t))).join(", ")], ["Could not be loaded", (customer.not_loaded || []).join(", ").replaceAll("_", " ")], ["Language", h.language], ["Channel", h.channel], ["Sentiment", p.sentiment], ["Verified", (p.verified_fields || []).join(", ")], ["Owner", h.owner]]),
     actionsTable(p.actions),
     p.model_summary ? el("div", { class: "model" }, el("h3", {}, "Summary, written by the model"), el("p", {}, summaryText(p.model_summary))) : null,
     el("h3", {}, "Conversation"), talk(h.transcript && h.transcript.length ? h.transcript : p.transcript),
