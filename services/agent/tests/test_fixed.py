@@ -205,6 +205,18 @@ async def test_a_message_behind_an_open_one_waits_and_is_answered_by_the_worker(
     assert (await bench.done("msg_2"))["reply"] == "Order 4417028 is marked as delivered."
 
 
+@pytest.mark.parametrize("before", ["waiting_approval", "active"])
+async def test_an_answer_that_waited_its_turn_leaves_a_waiting_row_waiting(
+    make_flow: Any, make_work: Any, before: str
+) -> None:
+    bench, flow, _ = make_flow()
+    await bench.arrive(tracking(make_work))
+    await bench.pool.execute("update conversations set status = $1", before)
+    await flow.play(await bench.claim(routes=("fixed",)))
+    await bench.done()
+    assert await bench.pool.fetchval("select status from conversations") == before
+
+
 async def test_ten_messages_of_ten_conversations_are_answered_side_by_side(make_flow: Any, make_work: Any) -> None:
     bench, flow, _ = make_flow()
     works = [tracking(make_work, conversation_id=f"conv_{n}", message_id=f"msg_{n}") for n in range(10)]

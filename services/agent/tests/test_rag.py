@@ -28,7 +28,9 @@ def says(text: str, stop: str = "end_turn") -> ModelTurn:
 
 @pytest.fixture
 def answer(make_bench: Any, make_work: Any) -> Any:
-    async def run(*turns: Any, question: str = QUESTION, **over: Any) -> tuple[Any, dict[str, Any]]:
+    async def run(
+        *turns: Any, question: str = QUESTION, status: str = "active", **over: Any
+    ) -> tuple[Any, dict[str, Any]]:
         bench = make_bench(*turns)
         answers = PolicyAnswers(
             pool=bench.pool,
@@ -43,6 +45,7 @@ def answer(make_bench: Any, make_work: Any) -> Any:
             small_model="fake-small",
         )
         await bench.arrive(make_work(question, route="rag", intent="policy_question", **over))
+        await bench.pool.execute("update conversations set status = $1", status)
         await answers.play(await bench.claim(routes=("rag",)))
         return bench, await bench.done()
 
@@ -92,6 +95,13 @@ async def test_a_question_far_from_every_article_asks_no_model(answer: Any) -> N
     bench, done = await answer(question="What is the airspeed of an unladen swallow?")
     assert bench.models.requests == []
     assert "found no help page" in done["reply"]
+
+
+@pytest.mark.parametrize("turn", [says(GOOD), ModelsDown("both down")], ids=["answered", "results"])
+@pytest.mark.parametrize("before", ["waiting_approval", "active"])
+async def test_a_policy_answer_leaves_a_waiting_row_waiting(answer: Any, turn: Any, before: str) -> None:
+    bench, _ = await answer(turn, status=before)
+    assert await bench.pool.fetchval("select status from conversations") == before
 
 
 async def test_under_overload_policy_questions_are_answered_without_the_model(answer: Any) -> None:

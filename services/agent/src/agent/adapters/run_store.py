@@ -93,8 +93,8 @@ with held as (
 ), spoken as (
     update conversations c
     set run_state = coalesce($6::text::jsonb, c.run_state),
-        status = case when c.status in ('active', 'waiting_approval')
-                      then case when $7 then 'waiting_approval' else 'active' end else c.status end,
+        status = case when $7::boolean is null or c.status not in ('active', 'waiting_approval') then c.status
+                      when $7 then 'waiting_approval' else 'active' end,
         version = c.version + 1, updated_at = now()
     from held where c.id = held.conversation_id and c.owner_version = $5
     returning c.id
@@ -148,13 +148,16 @@ class ClaimedRun:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ends: what is said, in the transcript and as events, and how the conversation stands after."""
+    """How a run ends: what is said, in the transcript and as events, and how the conversation stands after.
+
+    ``waiting_approval`` is None where the ledger wasn't asked: whatever waited before waits on.
+    """
 
     outcome: str
     events: Sequence[ReplyEvent]
     said: str
     prompt_version: str | None = None
-    waiting_approval: bool = False
+    waiting_approval: bool | None = None
     state: ConversationState | None = None
 
 
