@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.core.endings import begin_anew, close_turn
+from agent.core.endings import begin_anew, close_turn, made_progress
 from agent.core.facts import remember_answer
 from agent.core.handoff import decide_handoff
 from agent.core.situation import situation_of
@@ -149,6 +149,65 @@ def test_three_turns_that_got_nothing_done_are_stuck_and_small_talk_is_not() -> 
     assert due(memory) == "stuck"
     talk(memory, intent="other")
     assert due(memory) is None
+
+
+LABEL = ("create_return_label", {"order_id": "4417028"}, {"status": "denied", "result": {"reason": "outside_window"}})
+
+
+@pytest.mark.parametrize(
+    ("answers", "intent", "further"),
+    [
+        # a deed, or news of one
+        ([refund("succeeded")], "refund", True),
+        ([refund("awaiting_approval")], "refund", True),
+        # a read is progress on the way to a deed …
+        ([READ], "refund", True),
+        ([MISSING], "refund", False),
+        ([], "refund", False),
+        ([], "policy_question", True),
+        # … but not when the deed came to nothing, before or after, whatever the wish was taken for
+        ([READ, refund("denied")], "refund", False),
+        ([refund("denied"), READ], "refund", False),
+        ([READ, refund("invalid")], "refund", False),
+        ([READ, refund("not_found")], "refund", False),
+        ([READ, refund("denied")], "other", False),
+        ([READ, refund("denied"), LABEL], "refund", False),
+        # what was denied and then done another way, or done before the next was denied, got somewhere
+        ([READ, refund("denied"), refund("succeeded")], "refund", True),
+        ([READ, refund("succeeded"), LABEL], "refund", True),
+    ],
+)
+def test_a_turn_makes_progress_by_a_deed_or_by_what_leads_to_one(
+    answers: list[Any], intent: str, further: bool
+) -> None:
+    memory, run = Memory(), RunProgress(message_id="m")
+    for answer in answers:
+        remember_answer(*answer, memory, run)
+    assert made_progress(intent, run) is further
+
+
+def test_a_deed_done_before_which_is_told_again_is_no_turn_without_progress() -> None:
+    memory = Memory()
+    talk(memory, refund("succeeded"))
+    assert made_progress("refund", talk(memory, READ, refund("succeeded")))
+
+
+def test_a_write_that_waits_for_its_code_takes_nothing_from_the_turns_progress() -> None:
+    args = {"field": "email", "value": "new@example.org"}
+    memory, run = (
+        Memory(held_call={"name": "update_account_field", "args": args, "for": "code"}),
+        RunProgress(message_id="m"),
+    )
+    remember_answer(*READ, memory, run)
+    remember_answer("update_account_field", args, {"status": "denied", "result": {"reason": "a code"}}, memory, run)
+    assert made_progress("account_update", run)
+
+
+def test_three_turns_that_read_the_order_and_are_denied_the_refund_are_stuck() -> None:
+    memory = Memory()
+    for reason in (None, None, "stuck"):
+        talk(memory, READ, refund("denied"))
+        assert due(memory) == reason
 
 
 def test_who_comes_back_from_a_person_starts_anew() -> None:

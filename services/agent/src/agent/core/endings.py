@@ -9,14 +9,23 @@ _NEEDS_DEED = frozenset(
 )
 
 
+def made_progress(intent: str, run: RunProgress) -> bool:
+    """Say whether a turn got the customer any further; three in a row that didn't mean that the agent is stuck.
+
+    Reading an order is no progress when the deed it was read for came to nothing, whatever the wish was taken for.
+    """
+    if run.moved_rows:
+        return True
+    if run.vain_writes:
+        return False
+    return run.tool_successes > 0 or intent not in _NEEDS_DEED
+
+
 def close_turn(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s: float) -> None:
     """Book one finished message: turns and seconds without a resolution, progress, failures in a row."""
     # Only failures in a row count: a call that succeeded has set both numbers back when it did.
     memory.failed_calls += run.failed_calls
-    if run.tool_successes or run.moved_rows or work.intent not in _NEEDS_DEED:
-        memory.idle_turns = 0
-    else:
-        memory.idle_turns += 1
+    memory.idle_turns = 0 if made_progress(work.intent, run) else memory.idle_turns + 1
     if run.moved_rows:
         memory.turns, memory.agent_seconds = 0, 0.0
     else:

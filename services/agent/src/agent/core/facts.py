@@ -56,9 +56,10 @@ def remember_answer(name: str, args: Json, answer: Json, memory: Memory, run: Ru
             # A definite refusal ends the row; what to do about it is a person's to say, never a model's (SPEC §6).
             run.hand_reason = run.hand_reason or "policy"
         if status in _UNDER_WAY:
-            memory.attempts = 0
+            memory.attempts = run.vain_writes = 0
         elif not _waits_for_code(name, args, memory):
             memory.attempts += 1
+            run.vain_writes += 1
         memory.attempted.append({"tool": name, "args": args, "status": status, "reason": _reason(answer)})
         del memory.attempted[:-20]
         row = row_of(name, args, answer)

@@ -51,6 +51,8 @@ class RunProgress(BaseModel):
     invented_in_a_row: int = 0
     broken_turns: int = 0
     tool_successes: int = 0
+    # Writes of this message that came to nothing since the last one that got under way.
+    vain_writes: int = 0
     mended: bool = False
     next_seq: int = 2
     # Sentences the customer has already got of this message's reply, in order, and how many of them belong to turns
