@@ -30,7 +30,9 @@ class QuietProducer:
 async def on_the_spot(bench: Any, work: Any) -> None:
     producer: Any = QuietProducer()
     parts = bench.parts
-    flow = FixedFlow(parts.pool, parts.runs, parts.tools, parts.sessions, producer, OrderIds(), SystemClock())
+    flow = FixedFlow(
+        parts.pool, parts.runs, parts.tools, parts.sessions, parts.customers, producer, OrderIds(), SystemClock()
+    )
     await flow.on_work([Received(work, "ev_2", "conv_1", datetime.now(UTC), {})])
 
 
