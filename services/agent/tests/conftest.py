@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,16 @@ class FakeTools:
             return {"status": "ok", "result": {"orders": [ORDER]}}
         return await self.call(name, args, {}, assertion)
 
+    def within(self, left_s: float) -> "FakeTools":
+        return self
+
+    def sooner(self, by_s: float) -> "FakeTools":
+        return self
+
+    async def pause(self, pause_s: float) -> bool:
+        await asyncio.sleep(pause_s)
+        return True
+
     async def list_tools(self) -> list[Json]:
         return TOOLS
 
@@ -146,6 +156,44 @@ class FakeTools:
 
     async def list_actions(self, conversation_id: str) -> list[Json]:
         return list(self.ledger.values())
+
+
+class LoopClock:
+    """The event loop's own time as a clock, so that what skips the one skips the other."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.began, self.began_at = self.loop.time(), datetime.now(UTC)
+
+    def now(self) -> datetime:
+        return self.began_at + timedelta(seconds=self.loop.time() - self.began)
+
+    def monotonic(self) -> float:
+        return self.loop.time()
+
+
+@pytest.fixture
+async def quick_time(monkeypatch: pytest.MonkeyPatch) -> LoopClock:
+    """Waiting costs nothing: while nobody is heard of for a moment, the loop's time jumps to the next thing planned.
+
+    What is planned minutes ahead (a pool that closes idle connections) is no reason to jump.
+    """
+    loop: Any = asyncio.get_running_loop()
+    moment_s, furthest_s, skipped = 0.05, 60.0, 0.0
+    time, select = loop.time, loop._selector.select
+
+    def skip(timeout: float | None) -> Any:
+        nonlocal skipped
+        if timeout is None or not moment_s < timeout <= furthest_s:
+            return select(timeout)
+        heard = select(moment_s)
+        if not heard:
+            skipped += timeout - moment_s
+        return heard
+
+    monkeypatch.setattr(loop, "time", lambda: time() + skipped)
+    monkeypatch.setattr(loop._selector, "select", skip)
+    return LoopClock()
 
 
 @dataclass

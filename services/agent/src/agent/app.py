@@ -140,7 +140,13 @@ async def _build_house(
     gateway = ChannelGateway(
         _client(stack, settings.gateway_url, 3.0), ServiceCredentials(signer, "gateway.service"), clock
     )
-    tools = Toolgateway(tools_client, ServiceCredentials(signer, "toolgateway.service"), clock)
+    tools = Toolgateway(
+        tools_client,
+        ServiceCredentials(signer, "toolgateway.service"),
+        clock,
+        timeout_s=settings.tool_timeout_s,
+        lookup_timeout_s=settings.lookup_timeout_s,
+    )
     sessions = Sessions(gateway, clock)
     return House(
         settings=settings,

@@ -24,11 +24,13 @@ class AgentSettings(BaseSettings):
     # How long a dead worker's run waits for the next one; renewed four times in this span.
     claim_ttl_s: float = Field(4.0, gt=0.2)
     most_runs_at_once: int = 300
-    turn_budget_s: float = 60.0
+    # Models, tools, their retries and the looks for a lost answer together; with less no write would ever have time.
+    turn_budget_s: float = Field(60.0, ge=20.0)
     model_calls_per_message: int = 8
     tokens_per_conversation: int = 150_000
-    tool_timeout_s: float = 20.0
-    lookup_timeout_s: float = 4.0
+    # One try of a tool, and one of what is only looked up: the fixed flow's orders, ledger rows, the tool list.
+    tool_timeout_s: float = Field(20.0, gt=0)
+    lookup_timeout_s: float = Field(4.0, gt=0)
     # Asked once after two quiet hours whether it was solved, closed after a day; the next message opens it again.
     quiet_ask_after_s: float = 7_200.0
     quiet_close_after_s: float = 86_400.0

@@ -1,7 +1,7 @@
 """The tool gateway over HTTP: tools in the customer's name, and the ledger rows of one conversation."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -22,19 +22,41 @@ class SessionOver(Refused):
     """The session statement isn't accepted any more."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Toolgateway:
-    """``call`` returns ``{"status","result"}`` as the tool API does."""
+    """``call`` returns ``{"status","result"}`` as the tool API does.
+
+    A try waits ``timeout_s`` at most, one that only looks something up for itself ``lookup_timeout_s``; and nothing is
+    begun or waited for after ``until`` (monotonic seconds), retries and the pauses between them included.
+    """
 
     client: ServiceClient
     credentials: ServiceCredentials
     clock: Clock
+    timeout_s: float = 20.0
+    lookup_timeout_s: float = 4.0
+    until: float | None = None
+
+    def within(self, left_s: float) -> "Toolgateway":
+        """Return the same tool gateway for who has this many seconds left."""
+        return replace(self, until=self.clock.monotonic() + left_s)
+
+    def sooner(self, by_s: float) -> "Toolgateway":
+        """Return the same tool gateway with so much less time: for a call that something else has to follow."""
+        return self if self.until is None else replace(self, until=self.until - by_s)
+
+    async def pause(self, pause_s: float) -> bool:
+        """Wait before another try; False, and at once, where no time would be left for one."""
+        if self.until is not None and self.clock.monotonic() + pause_s >= self.until:
+            return False
+        await asyncio.sleep(pause_s)
+        return True
 
     async def call(self, name: str, args: Json, context: Json, assertion: str | None) -> Json:
         """Run one tool. Raises SessionOver on a refused session, Transient or OutcomeUnknown when no answer came."""
         body = {"args": args, "context": context}
         await crash_point("tool.before_call")
-        reply = await self._patiently("POST", f"/v1/tools/{name}", json=body, assertion=assertion)
+        reply = await self._patiently("POST", f"/v1/tools/{name}", self.timeout_s, json=body, assertion=assertion)
         await crash_point("tool.after_call")
         if reply.status == 401:
             raise SessionOver("the tool gateway refused the session")
@@ -46,9 +68,8 @@ class Toolgateway:
 
     async def look_up(self, name: str, args: Json, assertion: str) -> Json:
         """Run one read once, for the fixed flow: a failure there becomes an honest sentence, not a wait."""
-        reply = await self.client.call(
-            "POST", f"/v1/tools/{name}", json={"args": args, "context": {}}, headers=self._headers(assertion)
-        )
+        body = {"args": args, "context": {}}
+        reply = await self._try("POST", f"/v1/tools/{name}", self.lookup_timeout_s, json=body, assertion=assertion)
         if reply.status == 401:
             raise SessionOver("the tool gateway refused the session")
         if reply.status != 200:
@@ -57,7 +78,7 @@ class Toolgateway:
 
     async def list_tools(self) -> list[Json]:
         """Return the tools the model sees: ``{"name","description","input_schema"}``."""
-        reply = await self._patiently("GET", "/v1/tools")
+        reply = await self._patiently("GET", "/v1/tools", self.lookup_timeout_s)
         if reply.status != 200:
             raise Transient(f"the tool list answered {reply.status}")
         items: list[Json] = reply.body["tools"]
@@ -65,7 +86,8 @@ class Toolgateway:
 
     async def list_actions(self, conversation_id: str) -> list[Json]:
         """Return the ledger rows of a conversation, as the ledger has them now."""
-        reply = await self._patiently("GET", "/v1/actions", params={"conversation_id": conversation_id})
+        wanted = {"conversation_id": conversation_id}
+        reply = await self._patiently("GET", "/v1/actions", self.lookup_timeout_s, params=wanted)
         if reply.status != 200:
             raise Transient(f"the ledger answered {reply.status}")
         return list(reply.body["items"])
@@ -80,7 +102,7 @@ class Toolgateway:
 
     async def _load_customer(self, path: str, assertion: str | None) -> Json | None:
         try:
-            reply = await self.client.call("GET", path, headers=self._headers(assertion))
+            reply = await self._try("GET", path, self.lookup_timeout_s, assertion=assertion)
         except (Transient, OutcomeUnknown):
             return None
         if reply.status != 200 or not isinstance(reply.body, dict):
@@ -91,6 +113,7 @@ class Toolgateway:
         self,
         method: str,
         path: str,
+        timeout_s: float,
         *,
         json: Json | None = None,
         assertion: str | None = None,
@@ -98,20 +121,41 @@ class Toolgateway:
     ) -> Reply:
         failure: Transient | OutcomeUnknown | None = None
         for attempt in range(_TRIES):
-            if attempt:
-                await asyncio.sleep(_PAUSE_S * 2 ** (attempt - 1))
+            if attempt and not await self.pause(_PAUSE_S * 2 ** (attempt - 1)):
+                break
             try:
-                reply = await self.client.call(method, path, json=json, params=params, headers=self._headers(assertion))
+                reply = await self._try(method, path, timeout_s, json=json, assertion=assertion, params=params)
             except (Transient, OutcomeUnknown) as error:
                 # One lost answer makes the whole call unknown, however clearly the later tries failed (R3).
                 failure = failure if isinstance(failure, OutcomeUnknown) else error
                 continue
+            if reply.status == 401 and isinstance(failure, OutcomeUnknown):
+                # A session that ended meanwhile says nothing of the call whose answer was lost.
+                break
             if reply.status < 500 and reply.status != 429:
                 return reply
             if not isinstance(failure, OutcomeUnknown):
                 failure = Transient(f"{path} answered {reply.status}")
         assert failure is not None
         raise failure
+
+    async def _try(
+        self,
+        method: str,
+        path: str,
+        timeout_s: float,
+        *,
+        json: Json | None = None,
+        assertion: str | None = None,
+        params: dict[str, str] | None = None,
+    ) -> Reply:
+        if self.until is not None:
+            left_s = self.until - self.clock.monotonic()
+            if left_s <= 0:
+                raise Transient(f"no time left for {path}")
+            timeout_s = min(left_s, timeout_s)
+        headers = self._headers(assertion)
+        return await self.client.call(method, path, json=json, params=params, headers=headers, timeout_s=timeout_s)
 
     def _headers(self, assertion: str | None) -> dict[str, str]:
         headers = {"Authorization": self.credentials.bearer(self.clock.now())}

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from agent.core.limits import Limits
 from agent.core.state import RunProgress
+from agent.core.toolcalls import WRITES
 
 TURN_CUT = "the turn ended before this call was complete; nothing was run"
 
@@ -65,6 +66,19 @@ def next_step(run: RunProgress, limits: Limits) -> Step:  # noqa: PLR0911 - one 
     if run.turn.calls:
         return CloseRound()
     return Speak(run.turn.text if run.turn.unsaid is None else run.turn.unsaid)
+
+
+def out_of_time(step: Step, run: RunProgress, limits: Limits, spent_s: float) -> str | None:
+    """Return why there is no time left for this step, or None; words that are ready still go out."""
+    match step:
+        case AskModel():
+            needed_s = 0.0
+        case RunTool(position):
+            assert run.turn is not None
+            needed_s = limits.write_needs_s if run.turn.calls[position]["name"] in WRITES else 0.0
+        case _:
+            return None
+    return None if limits.left_s(spent_s) > needed_s else f"the message's time ran out after {spent_s:.0f} s"
 
 
 def tools_may_run(run: RunProgress) -> bool:

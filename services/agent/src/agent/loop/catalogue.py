@@ -31,10 +31,13 @@ class Catalogue:
     models: tuple[str, ...]
     _bundle: Bundle | None = field(default=None, init=False)
 
-    async def bundle(self) -> Bundle:
-        """Return the bundle. Raises Transient while the tool gateway can't be reached for the first time."""
+    async def bundle(self, source: Toolgateway | None = None) -> Bundle:
+        """Return the bundle, by ``source`` where its caller's time is short.
+
+        Raises Transient or OutcomeUnknown while the tool gateway doesn't answer for the first time.
+        """
         if self._bundle is None:
-            tools = tuple(await self.source.list_tools())
+            tools = tuple(await (source or self.source).list_tools())
             system = system_prompt(self.limits)
             schemas = {tool["name"]: Draft202012Validator(tool["input_schema"]) for tool in tools}
             self._bundle = Bundle(bundle_version(system, tools, self.models), system, tools, schemas)

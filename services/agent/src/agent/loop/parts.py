@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from agent.adapters.customers import Customers
@@ -12,6 +13,7 @@ from agent.adapters.toolgateway import Toolgateway
 from agent.core.claims import Reader
 from agent.core.hours import ALWAYS, StaffHours
 from agent.core.limits import Limits
+from agent.core.state import RunProgress
 from agent.loop.catalogue import Catalogue
 from common import db
 from common.clock import Clock
@@ -39,3 +41,12 @@ class Parts:
     limits: Limits
     staff: StaffHours = ALWAYS
     reader: Reader | None = None
+
+    def spent_s(self, progress: RunProgress) -> float:
+        """Return the seconds since work on this message began, in whichever worker that was."""
+        assert progress.started_at is not None
+        return (self.clock.now() - datetime.fromisoformat(progress.started_at)).total_seconds()
+
+    def left_s(self, progress: RunProgress) -> float:
+        """Return the seconds that models and tools may still take for this message."""
+        return self.limits.left_s(self.spent_s(progress))

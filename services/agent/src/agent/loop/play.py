@@ -1,5 +1,6 @@
 """Plays one claimed run of the agent route: look at the checkpoint, take one step, save, again until it has ended."""
 
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import assert_never
@@ -15,7 +16,7 @@ from agent.core.prompt import context_note, conversation_messages, mend_request
 from agent.core.replies import Address
 from agent.core.situation import Wording, situation_of
 from agent.core.state import RunProgress
-from agent.core.steps import AskModel, CheckInput, CloseRound, GiveUp, RunTool, Speak, Step, next_step
+from agent.core.steps import AskModel, CheckInput, CloseRound, GiveUp, RunTool, Speak, Step, next_step, out_of_time
 from agent.core.toolcalls import (
     WRITES,
     Answer,
@@ -31,12 +32,9 @@ from agent.loop.handing_over import hand_over
 from agent.loop.live import LiveReply
 from agent.loop.parts import Parts
 from agent.loop.speaking import deeds_of, judge_early, judge_words, refresh_rows, safe_words
-from agent.loop.tools import book_refusal, judge_next, run_call
+from agent.loop.tools import TROUBLE, book_refusal, judge_next, once_back, run_call
 from common.events import ReplyEvent
 from common.models import BudgetSpent, ModelRequest, ModelsDown
-
-# Left over from the turn's budget for checking and sending what the model said.
-_RESERVE_S = 2.0
 
 
 class Play:
@@ -55,15 +53,16 @@ class Play:
         """Take steps until the message is answered or a person has it."""
         await self._begin()
         while not self.ended:
+            step = next_step(self.progress, self.parts.limits)
+            self._mind_the_time(step)
             await self._hand_over_if_due()
             if not self.ended:
-                await self._take(next_step(self.progress, self.parts.limits))
+                await self._take(step)
 
     async def _begin(self) -> None:
         progress, work = self.progress, self.run.work
-        if progress.started_at is not None:
+        if progress.rounds:
             return
-        progress.started_at = self.parts.clock.now().isoformat()
         self.memory.customer = await self.parts.customers.of_message(work.message, self.memory.customer)
         # The first message has nothing before it.
         is_first = work.message.seq == 1
@@ -102,10 +101,7 @@ class Play:
         self.progress.guard_reasons = list(verdict.reasons)
 
     async def _ask_model(self) -> None:
-        left_s = self.parts.limits.turn_budget_s - self._spent_s() - _RESERVE_S
-        if left_s <= 0:
-            await self._hand_over(HandOver("budget", "the message's time ran out"))
-            return
+        left_s = self.parts.left_s(self.progress)
         request = ModelRequest(
             system=self.bundle.system,
             context=context_note(self.run.work, self.memory),
@@ -206,6 +202,12 @@ class Play:
         await self.parts.runs.finish(self.run, ending, now)
         self.ended = True
 
+    def _mind_the_time(self, step: Step) -> None:
+        # A person is on the way already: the time isn't why.
+        if self.progress.hand_reason is None and self.progress.limit_hit is None:
+            spent_s = self.parts.spent_s(self.progress)
+            self.progress.limit_hit = out_of_time(step, self.progress, self.parts.limits, spent_s)
+
     async def _hand_over_if_due(self) -> None:
         """SPEC §8, before every step and so before every write; the guard's answer comes first."""
         if self.progress.guard is None:
@@ -237,14 +239,28 @@ class Play:
         await self.parts.runs.checkpoint(self.run, events, self.parts.clock.now())
         self.still_ours = True
 
-    def _spent_s(self) -> float:
-        assert self.progress.started_at is not None
-        return (self.parts.clock.now() - datetime.fromisoformat(self.progress.started_at)).total_seconds()
-
     def _elapsed_s(self, now: datetime) -> float:
         return max(0.0, (now - self.run.work.message.received_at).total_seconds())
 
 
 async def play_agent_run(parts: Parts, run: ClaimedRun) -> None:
-    """Play a claimed run of the agent route to its end."""
-    await Play(parts, run, await parts.catalogue.bundle()).to_the_end()
+    """Play a claimed run of the agent route to its end, or to the end of its time."""
+    progress = run.state.run_for(run.message_id)
+    progress.started_at = progress.started_at or parts.clock.now().isoformat()
+    parts = replace(parts, tools=parts.tools.within(parts.left_s(progress)))
+    try:
+        bundle = await once_back(parts.tools, TROUBLE, lambda: parts.catalogue.bundle(parts.tools))
+    except TROUBLE as error:
+        why = HandOver("stuck", f"no tools: {error.reason}"[:300])
+        await hand_over(
+            parts.runs,
+            parts.customers,
+            parts.clock,
+            run,
+            why,
+            route="agent",
+            notice="handoff_no_model",
+            staff=parts.staff,
+        )
+        return
+    await Play(parts, run, bundle).to_the_end()

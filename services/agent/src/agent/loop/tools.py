@@ -1,11 +1,11 @@
 """Runs one tool call of a saved turn: judged first, in the customer's name, booked before anything is said."""
 
-import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from agent.adapters.run_store import ClaimedRun
-from agent.adapters.toolgateway import SessionOver
+from agent.adapters.toolgateway import SessionOver, Toolgateway
 from agent.core.confirming import confidence_of, hold
 from agent.core.facts import KIND_OF_TOOL, merge_ledger, remember_answer
 from agent.core.links import links_of, remember_links, with_shown_links
@@ -22,6 +22,8 @@ Json = dict[str, Any]
 _LONGEST_CODE = 40
 # A restarted process answers after three to five seconds; the customer sees "looking into it" meanwhile.
 _UNTIL_BACK_S = (0.3, 0.7, 1.0, 2.0, 3.0)
+TROUBLE: tuple[type[Transient | OutcomeUnknown], ...] = (Transient, OutcomeUnknown)
+_T = TypeVar("_T")
 _HAND_REASONS = frozenset({"asked", "sensitive", "policy", "stuck", "upset"})
 
 
@@ -116,36 +118,40 @@ async def _remote(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgres
         return {"status": "error", "result": {"reason": "the store's system can't be reached just now"}}
 
 
-async def _call_once_back(parts: Parts, call: Run, context: Json, statement: str) -> Json:
-    """Call a tool; a toolgateway that can't be reached has done nothing, so it is asked again while it comes back."""
+async def once_back(
+    tools: Toolgateway, trouble: tuple[type[Transient | OutcomeUnknown], ...], ask: Callable[[], Awaitable[_T]]
+) -> _T:
+    """Ask again while a tool gateway in ``trouble`` comes back and time is left; raises what the last try raised."""
     for pause_s in _UNTIL_BACK_S:
         try:
-            return await parts.tools.call(call.name, call.args, context, statement)
-        except Transient:
-            await asyncio.sleep(pause_s)
-    return await parts.tools.call(call.name, call.args, context, statement)
+            return await ask()
+        except trouble:
+            if not await tools.pause(pause_s):
+                raise
+    return await ask()
+
+
+async def _call_once_back(parts: Parts, call: Run, context: Json, statement: str) -> Json:
+    """Call a tool; a toolgateway that can't be reached has done nothing, so it is asked again while it comes back."""
+    # A write leaves time to ask for its row, should its answer be lost.
+    tools = parts.tools.sooner(parts.limits.row_asks_s) if call.name in WRITES else parts.tools
+    return await once_back(tools, (Transient,), lambda: tools.call(call.name, call.args, context, statement))
 
 
 async def _look_for_row(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -> Json:
     """The answer to a write was lost: its row says what happened; without one nobody may guess, a person looks (R3)."""
     wanted = (KIND_OF_TOOL[call.name], call.args.get("order_id"), call.args.get("line_id"))
-    for row in reversed(await _rows_once_back(parts, run.conversation_id)):
+    try:
+        # A toolgateway that died with the answer is waited for while it comes back.
+        rows = await once_back(parts.tools, TROUBLE, lambda: parts.tools.list_actions(run.conversation_id))
+    except TROUBLE:
+        rows = []
+    for row in reversed(rows):
         if (row["kind"], row.get("order_id"), row.get("line_id")) == wanted:
             known = {f: row.get(f) for f in ("key", "status", "amount", "currency")}
             return {"status": row["status"], "result": known | {"reference": row.get("external_ref")}}
     progress.hand_reason = "policy"
     return {"status": "error", "result": {"reason": "the outcome is not known; a colleague looks into it"}}
-
-
-async def _rows_once_back(parts: Parts, conversation_id: str) -> list[Json]:
-    """Return the ledger's rows; a toolgateway that died with the answer is waited for while it comes back."""
-    for pause_s in (*_UNTIL_BACK_S, None):
-        try:
-            return await parts.tools.list_actions(conversation_id)
-        except (Transient, OutcomeUnknown):
-            if pause_s is not None:
-                await asyncio.sleep(pause_s)
-    return []
 
 
 async def _mind_the_text(parts: Parts, call: Run, answer: Json, progress: RunProgress) -> None:
@@ -154,6 +160,10 @@ async def _mind_the_text(parts: Parts, call: Run, answer: Json, progress: RunPro
         return
     # Each text on its own: a title and a street in one breath read like nothing anybody writes.
     for text in dict.fromkeys(_prose(answer["result"])):
+        if parts.left_s(progress) <= 0:
+            # What nobody had the time to judge counts at its worst.
+            progress.guard = worse_guard(progress.guard or "down", "down")
+            return
         verdict = await parts.guard.check(text, "tool_result")
         progress.guard = worse_guard(progress.guard or "down", verdict.verdict)
         progress.guard_reasons = [*progress.guard_reasons, *verdict.reasons][:20]
