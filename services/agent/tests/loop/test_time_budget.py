@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agent.adapters.customers import Customers
 from agent.adapters.toolgateway import Toolgateway
 from agent.loop.catalogue import Catalogue
 from agent.loop.play import play_agent_run
@@ -58,7 +59,8 @@ class Mute:
 
     def __init__(self, bench: Any, clock: Any, tools: Toolgateway, asked: list[str]) -> None:
         self.bench, self.clock, self.asked = bench, clock, asked
-        self.bench.parts = replace(bench.parts, tools=tools, clock=clock)
+        customers = Customers(tools, bench.parts.sessions)
+        self.bench.parts = replace(bench.parts, tools=tools, customers=customers, clock=clock)
 
     async def play(self, work: Any) -> float:
         """Answer a message; returns the seconds that the customer waited."""
@@ -108,7 +110,7 @@ async def test_a_worker_that_never_gets_the_list_of_tools_hands_over_within_the_
     waited_s = await mute.play(make_work())
     assert waited_s <= BUDGET_S
     done = await mute.bench.done()
-    assert (done["handoff"], set(mute.asked)) == (True, {"GET /v1/tools"})
+    assert (done["handoff"], set(mute.asked)) == (True, {"GET /v1/tools", "GET /v1/customer"})
 
 
 async def test_the_next_worker_has_only_what_the_first_one_left_of_the_turns_time(mute: Mute, make_work: Any) -> None:
