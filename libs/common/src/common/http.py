@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -185,7 +186,9 @@ class ServiceClient:
     ) -> Reply:
         """Send one request. Raises Transient when it never left, OutcomeUnknown when its answer was lost."""
         session = self._open()
-        limit = aiohttp.ClientTimeout(total=timeout_s, sock_connect=2.0) if timeout_s else self._timeout
+        # Exactly this long: aiohttp rounds its waits up to whole seconds, which a caller's last moment has no room for.
+        exact = aiohttp.ClientTimeout(total=timeout_s, sock_connect=2.0, ceil_threshold=math.inf)
+        limit = exact if timeout_s else self._timeout
         try:
             async with session.request(
                 method,
