@@ -73,11 +73,8 @@ def context_note(work: WorkItem, memory: Memory) -> str:
     return "\n".join(lines)
 
 
-def conversation_messages(work: WorkItem, transcript: list[Json]) -> list[Json]:
-    """Return earlier talk as alternating turns, newest that fit, then the message to answer.
-
-    ``transcript`` is ``[{"sender","text"}]``, oldest first, without the current message.
-    """
+def in_window(transcript: list[Json]) -> list[Json]:
+    """Return the newest entries that the model is shown, oldest first."""
     kept: list[Json] = []
     size = 0
     for entry in reversed(transcript[-_HISTORY_MESSAGES:]):
@@ -86,8 +83,16 @@ def conversation_messages(work: WorkItem, transcript: list[Json]) -> list[Json]:
             break
         if entry["text"].strip():
             kept.append(entry)
+    return kept[::-1]
+
+
+def conversation_messages(work: WorkItem, transcript: list[Json]) -> list[Json]:
+    """Return earlier talk as alternating turns, newest that fit, then the message to answer.
+
+    ``transcript`` is ``[{"sender","text"}]``, oldest first, without the current message.
+    """
     turns: list[Json] = []
-    for entry in reversed(kept):
+    for entry in in_window(transcript):
         role = "user" if entry["sender"] == "customer" else "assistant"
         _append(turns, role, entry["text"])
     while turns and turns[0]["role"] == "assistant":

@@ -14,6 +14,15 @@ def worse_guard(one: GuardName, other: GuardName) -> GuardName:
     return one if _GUARD_RANK[one] >= _GUARD_RANK[other] else other
 
 
+class Unjudged(BaseModel):
+    """A text that the model reads or has read and that the guard hasn't answered for."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    where: Literal["customer", "tool_result"]
+    text: str
+
+
 class SavedTurn(BaseModel):
     """One finished model turn as saved: ``calls`` are ``{"id","name","input"}``, ids already made unique.
 
@@ -90,7 +99,12 @@ class Memory(BaseModel):
     turns: int = 0
     agent_seconds: float = 0.0
     tokens: int = 0
+    # Some text of this conversation was flagged.
     flagged: bool = False
+    # Message ids of the customer's texts in the model's window that were put to the guard, and every text it owes an
+    # answer for.
+    heard: list[str] = []
+    unjudged: list[Unjudged] = []
     sentiment: float = 0.0
     # A write that waits for the customer's "yes" (voice) or for a one-time code:
     # {"name","args","for","confidence","guard"}.

@@ -12,7 +12,7 @@ TURN_CUT = "the turn ended before this call was complete; nothing was run"
 
 @dataclass(frozen=True, slots=True)
 class CheckInput:
-    """Ask the guard about the customer's message; no write may start before it has answered (R15)."""
+    """Ask the guard about all that the customer says and said; no write may start before it has answered (R15)."""
 
 
 @dataclass(frozen=True, slots=True)

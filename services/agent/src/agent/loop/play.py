@@ -10,9 +10,10 @@ from agent.adapters.store import load_transcript
 from agent.adapters.toolgateway import SessionOver
 from agent.core.confirming import Moment, hold_for_yes, needs_read_back, read_back_question, take_up_held_call
 from agent.core.endings import close_turn, waits_for_approval
+from agent.core.guarding import guard_of, take_in_words
 from agent.core.handoff import HandOver, decide_handoff
 from agent.core.links import links_said, remember_links
-from agent.core.prompt import context_note, conversation_messages, mend_request
+from agent.core.prompt import context_note, conversation_messages, in_window, mend_request
 from agent.core.replies import Address
 from agent.core.situation import Wording, situation_of
 from agent.core.state import RunProgress
@@ -28,6 +29,7 @@ from agent.core.toolcalls import (
 )
 from agent.core.wording import Phrase
 from agent.loop.catalogue import Bundle
+from agent.loop.guarding import judge_texts
 from agent.loop.handing_over import hand_over
 from agent.loop.live import LiveReply
 from agent.loop.parts import Parts
@@ -69,6 +71,7 @@ class Play:
         transcript = [] if is_first else await load_transcript(self.parts.pool, self.run.conversation_id, 40)
         earlier = [e for e in transcript if e["message_id"] != self.run.message_id]
         progress.rounds = conversation_messages(work, earlier)
+        take_in_words(self.memory, in_window(earlier), self.run.message_id, work.message.text)
         ours = (link for e in earlier if e["sender"] != "customer" for link in links_said(e["text"]))
         remember_links(self.memory.links, [link for link in ours if link not in self.memory.links])
         told = [e["message_id"] for e in earlier if e["sender"] != "customer"]
@@ -96,9 +99,8 @@ class Play:
                 assert_never(step)
 
     async def _check_input(self) -> None:
-        verdict = await self.parts.guard.check(self.run.work.message.text, "customer")
-        self.progress.guard = verdict.verdict
-        self.progress.guard_reasons = list(verdict.reasons)
+        reasons = await judge_texts(self.parts, self.progress, self.memory, self.memory.unjudged)
+        self.progress.guard, self.progress.guard_reasons = guard_of(self.memory), reasons[:20]
 
     async def _ask_model(self) -> None:
         left_s = self.parts.left_s(self.progress)

@@ -8,11 +8,13 @@ from agent.adapters.run_store import ClaimedRun
 from agent.adapters.toolgateway import SessionOver, Toolgateway
 from agent.core.confirming import confidence_of, hold
 from agent.core.facts import KIND_OF_TOOL, merge_ledger, remember_answer
+from agent.core.guarding import guard_of, take_in_records
 from agent.core.links import links_of, remember_links, with_shown_links
 from agent.core.replies import Address
 from agent.core.state import Memory, RunProgress, worse_guard
 from agent.core.steps import TURN_CUT, tools_may_run
 from agent.core.toolcalls import OWN_TOOLS, WRITES, Answer, Run, judge_call
+from agent.loop.guarding import judge_texts
 from agent.loop.parts import Parts
 from common.errors import OutcomeUnknown, Transient
 from common.events import ReplyEvent
@@ -61,7 +63,7 @@ async def run_call(parts: Parts, run: ClaimedRun, call: Run) -> Called:
         answer = await _remote(parts, run, call, progress, memory)
     answer = {**answer, "result": with_shown_links(answer.get("result") or {})}
     remember_links(memory.links, links_of(answer["result"]))
-    await _mind_the_text(parts, call, answer, progress)
+    await _mind_the_text(parts, call, answer, progress, memory)
     if await _needs_code(parts, run, call, answer, memory):
         answer = {"status": "denied", "result": {"reason": "a one-time code was sent; ask the customer for it"}}
     row = remember_answer(call.name, call.args, answer, memory, progress)
@@ -89,7 +91,7 @@ def _own_tool(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -
 
 async def _remote(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress, memory: Memory) -> Json:
     message = run.work.message
-    guard = worse_guard(progress.guard or "down", "flagged" if memory.flagged else progress.wish_guard)
+    guard = worse_guard(progress.guard or "down", worse_guard(guard_of(memory), progress.wish_guard))
     context = {
         "intent_confidence": confidence_of(run.work, progress),
         "guard": guard,
@@ -154,19 +156,14 @@ async def _look_for_row(parts: Parts, run: ClaimedRun, call: Run, progress: RunP
     return {"status": "error", "result": {"reason": "the outcome is not known; a colleague looks into it"}}
 
 
-async def _mind_the_text(parts: Parts, call: Run, answer: Json, progress: RunProgress) -> None:
+async def _mind_the_text(parts: Parts, call: Run, answer: Json, progress: RunProgress, memory: Memory) -> None:
     """A record may carry somebody's orders to the machine: what was read tightens every later write (R15)."""
     if call.name in WRITES or call.name == "hand_to_person" or answer["status"] != "ok":
         return
-    # Each text on its own: a title and a street in one breath read like nothing anybody writes.
-    for text in dict.fromkeys(_prose(answer["result"])):
-        if parts.left_s(progress) <= 0:
-            # What nobody had the time to judge counts at its worst.
-            progress.guard = worse_guard(progress.guard or "down", "down")
-            return
-        verdict = await parts.guard.check(text, "tool_result")
-        progress.guard = worse_guard(progress.guard or "down", verdict.verdict)
-        progress.guard_reasons = [*progress.guard_reasons, *verdict.reasons][:20]
+    found = take_in_records(memory, _prose(answer["result"]))
+    reasons = await judge_texts(parts, progress, memory, found)
+    progress.guard = worse_guard(progress.guard or "down", guard_of(memory))
+    progress.guard_reasons = [*progress.guard_reasons, *reasons][:20]
 
 
 async def _needs_code(parts: Parts, run: ClaimedRun, call: Run, answer: Json, memory: Memory) -> bool:
