@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -128,6 +128,57 @@ def failing_twice(look_up: Any) -> Any:
         return await look_up(*args, **named)
 
     return try_to
+
+
+async def test_eight_seconds_after_the_message_a_look_up_that_hangs_ends_in_an_honest_sentence(
+    make_flow: Any, make_work: Any, quick_time: Any
+) -> None:
+    bench, flow, _ = make_flow()
+    flow, tries = replace(flow, clock=quick_time), hanging(bench)
+    arrived_at = quick_time.now()
+    await flow.on_work([received(tracking(make_work, received_at=arrived_at))])
+    assert (quick_time.now() - arrived_at).total_seconds() < 1.5, "the topic waits behind one look-up"
+    assert await bench.events() == []
+    await flow.play(await bench.claim(routes=("fixed",)))
+    assert "can't look up orders" in (await bench.done())["reply"]
+    assert 7.0 < (quick_time.now() - arrived_at).total_seconds() < 8.5
+    assert len(tries) == 3
+
+
+async def test_a_conversations_messages_behind_a_look_up_that_hangs_do_not_each_wait_for_their_own(
+    make_flow: Any, make_work: Any, quick_time: Any
+) -> None:
+    bench, flow, _ = make_flow()
+    flow, tries = replace(flow, clock=quick_time), hanging(bench)
+    began_s = quick_time.monotonic()
+    await flow.on_work([received(tracking(make_work, message_id=f"msg_{n}", seq=n), f"ev_{n}") for n in (1, 2, 3)])
+    assert quick_time.monotonic() - began_s < 1.5
+    assert len(tries) == 1
+    assert await bench.pool.fetchval("select count(*) from runs where status = 'queued'") == 3
+
+
+async def test_a_message_that_waited_its_turn_longer_than_that_still_gets_one_look_up(
+    make_flow: Any, make_work: Any, quick_time: Any
+) -> None:
+    bench, flow, _ = make_flow()
+    tries = hanging(bench)
+    await bench.arrive(tracking(make_work, received_at=quick_time.now() - timedelta(seconds=50)))
+    began_s = quick_time.monotonic()
+    await replace(flow, clock=quick_time).play(await bench.claim(routes=("fixed",)))
+    assert 3.5 < quick_time.monotonic() - began_s < 4.5
+    assert len(tries) == 1
+
+
+def hanging(bench: Any) -> list[str]:
+    """Have every look-up hang; returns the list that each one is noted in."""
+    tries: list[str] = []
+
+    async def hang(name: str, *_: Any) -> None:
+        tries.append(name)
+        await asyncio.Event().wait()
+
+    bench.tools.look_up = hang
+    return tries
 
 
 async def test_asking_for_a_person_opens_one_handoff_at_once(make_flow: Any, make_work: Any) -> None:

@@ -180,6 +180,7 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             order_ids=OrderIds(house.settings.order_id_pattern),
             clock=house.clock,
             staff=staff,
+            lookup_timeout_s=house.settings.lookup_timeout_s,
         )
         return Deployment(fixed_handlers(flow, Outcomes(house.pool, house.customers, house.clock, staff)), flow.play)
     models, index = _build_models(house), build_index()

@@ -21,7 +21,7 @@ from agent.core.packet import Case
 from agent.core.replies import Address, by_person
 from agent.core.situation import topic_of
 from agent.core.state import ConversationState, Memory
-from agent.core.tracking import LookUp, choose_lookup, tell_choice, tell_missing, tell_order
+from agent.core.tracking import LookUp, choose_lookup, patience_left_s, tell_choice, tell_missing, tell_order
 from agent.core.wording import Phrase, say
 from agent.loop.handing_over import hand_over
 from common import db
@@ -36,9 +36,11 @@ from common.producer import Producer
 from common.telemetry import get_logger
 
 GROUP = "agent-fixed"
-# A restart of the tool gateway is over by then; "I can't look it up" is for real outages.
+# From the message's arrival. A restart of the tool gateway is over by then; "I can't look it up" is for real outages.
 _PATIENCE_S = 8.0
 _PAUSE_S = 0.5
+# A store answers in milliseconds; one that doesn't is the worker's to wait for, not the topic's (R9).
+_ON_THE_SPOT_S = 1.0
 # Any other answer says nothing of the order: it must not be told that it doesn't exist.
 _SAID_OF_ORDERS = frozenset({"ok", "not_found", "invalid"})
 _log = get_logger()
@@ -67,6 +69,8 @@ class FixedFlow:
     clock: Clock
     staff: StaffHours = ALWAYS
     patience_s: float = _PATIENCE_S
+    # One try of a look-up, at most.
+    lookup_timeout_s: float = 4.0
 
     @cached_property
     def _answering(self) -> Answering:
@@ -91,10 +95,10 @@ class FixedFlow:
             await status
             found = _Found(why=why, customer=None if why is None else await self._load_customer(work))
         else:
-            text = await self._answer_if_up(work)
+            text = await self._answer_if_up(work, min(_ON_THE_SPOT_S, self.lookup_timeout_s))
             await status
             if text is None:
-                # A restart takes seconds: the worker asks again, and no other conversation waits for it here.
+                # A restart takes seconds, an outage longer: the worker asks again, and nobody else waits for it here.
                 await self._queue(received)
                 return
             found = _Found(text)
@@ -121,19 +125,27 @@ class FixedFlow:
         known = await store.load_customer(self.pool, work.message.conversation_id)
         return await self.customers.of_message(work.message, known)
 
-    async def _answer_if_up(self, work: WorkItem) -> str | None:
+    async def _answer_if_up(self, work: WorkItem, within_s: float) -> str | None:
         try:
-            return await self.answer(work)
+            # Only reads: one that is broken off has done nothing.
+            async with asyncio.timeout(within_s):
+                return await self.answer(work)
+        except TimeoutError:
+            _log.warning("order look-up took too long", waited_s=within_s)
         except (Transient, OutcomeUnknown) as error:
             _log.warning("order look-up failed", error=error.reason)
-            return None
+        return None
 
     async def _answer_patiently(self, work: WorkItem) -> str:
-        deadline = self.clock.monotonic() + self.patience_s
-        while (text := await self._answer_if_up(work)) is None:
-            if self.clock.monotonic() >= deadline:
+        waited_s = (self.clock.now() - work.message.received_at).total_seconds()
+        deadline = self.clock.monotonic() + patience_left_s(waited_s, self.patience_s, self.lookup_timeout_s)
+        within_s = self.lookup_timeout_s
+        while (text := await self._answer_if_up(work, within_s)) is None:
+            left_s = deadline - self.clock.monotonic() - _PAUSE_S
+            if left_s <= 0:
                 return say(work.language, "lookup_down")
             await asyncio.sleep(_PAUSE_S)
+            within_s = min(self.lookup_timeout_s, left_s)
         return text
 
     async def answer(self, work: WorkItem) -> str:

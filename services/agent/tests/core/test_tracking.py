@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.core.tracking import ListOrders, LookUp, choose_lookup, tell_choice, tell_order
+from agent.core.tracking import ListOrders, LookUp, choose_lookup, patience_left_s, tell_choice, tell_order
 from common.ids import OrderIds
 
 IDS = OrderIds()
@@ -49,3 +49,14 @@ def test_a_tracking_link_is_shown_only_when_it_is_https() -> None:
     bad = order("4417029", "shipped", tracking_url="javascript:alert(1)")
     assert "https://t.example/1" in tell_order("en", good)
     assert "javascript" not in tell_order("en", bad)
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "left_s"), [(0.0, 8.0), (1.5, 6.5), (4.0, 4.0), (7.9, 4.0), (300.0, 4.0), (-3.0, 8.0)]
+)
+def test_patience_counts_from_the_message_and_leaves_one_whole_try(waited_s: float, left_s: float) -> None:
+    assert patience_left_s(waited_s, 8.0, 4.0) == left_s
+
+
+def test_without_patience_nothing_is_asked_again() -> None:
+    assert patience_left_s(0.0, 0.0, 4.0) == 0.0

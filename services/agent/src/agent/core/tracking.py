@@ -43,6 +43,14 @@ def choose_lookup(text: str, history: tuple[str, ...], ids: OrderIds) -> LookUp 
     return LookUp(named[0]) if named else ListOrders()
 
 
+def patience_left_s(waited_s: float, patience_s: float, try_s: float) -> float:
+    """Return how long to go on asking for a customer who has waited this long since the message arrived.
+
+    One that had to wait its turn behind an earlier message still gets a whole try.
+    """
+    return max(patience_s - max(waited_s, 0.0), min(try_s, patience_s))
+
+
 def open_orders(orders: list[Json]) -> list[Json]:
     """Return the orders that a customer may still be waiting for."""
     return [order for order in orders if order.get("status") in _OPEN]
