@@ -1,7 +1,10 @@
 """A service's own setting is read under its prefix, and under no other name but those the contract gives."""
 
+import ast
 import os
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -104,3 +107,30 @@ def test_the_check_sees_a_class_that_reads_bare_names() -> None:
         port: int = 1
 
     assert reads_bare("PLANTED_", "port", Planted)
+
+
+def names_used(package: Path) -> set[str]:
+    """Every attribute that some module takes from settings, and that the settings' own module takes from itself."""
+    used: set[str] = set()
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute):
+                owner = ast.unparse(node.value)
+                if owner.endswith("settings") or (owner == "self" and path.name == "settings.py"):
+                    used.add(node.attr)
+    return used
+
+
+@pytest.mark.parametrize("prefix", SERVICES)
+def test_no_setting_is_left_that_nothing_reads(prefix: str) -> None:
+    settings = SERVICES[prefix]
+    module = sys.modules[settings.__module__]
+    assert module.__file__ is not None
+    own = {name for name in settings.model_fields if name not in BusSettings.model_fields}
+    assert own - names_used(Path(module.__file__).parent) == set()
+
+
+def test_the_check_sees_a_setting_that_only_shares_its_name_with_something_read(tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text("class S:\n    a_s: float\n    b_s: float\n")
+    (tmp_path / "app.py").write_text("tools = Tools(house.settings.a_s)\nprint(tools.b_s)\n")
+    assert names_used(tmp_path) == {"a_s"}
