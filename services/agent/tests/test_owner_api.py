@@ -1,5 +1,6 @@
 """The owner API over HTTP: who may call, which moves are possible, and what a takeover leaves behind."""
 
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,7 +44,8 @@ async def move(api: Any, action: str, staff: str = "dana", **more: Any) -> Any:
 
 async def test_a_takeover_opens_a_handoff_that_is_already_theirs(api: Any) -> None:
     answer = await move(api, "takeover")
-    assert answer.json() == {"status": "with_person", "owner": "dana", "owner_version": 2}
+    handoff_id = await api.bench.pool.fetchval("select id from handoffs")
+    assert answer.json() == {"status": "with_person", "owner": "dana", "owner_version": 2, "handoff_id": handoff_id}
     assert await api.bench.pool.fetchval("select count(*) from handoffs") == 1
     assert await api.bench.pool.fetchval("select count(*) from outbox where topic = 'support.handoffs.v1'") == 1
 
@@ -59,6 +61,32 @@ async def test_a_conversation_goes_there_and_back_with_a_rising_version(api: Any
 async def test_of_two_claimers_the_second_gets_a_conflict(api: Any) -> None:
     await move(api, "takeover")
     assert (await move(api, "claim", "erik")).status_code == 409
+
+
+async def test_who_takes_over_from_a_colleague_gets_the_same_handoff_and_the_queue_hears_of_it_again(api: Any) -> None:
+    first = (await move(api, "takeover")).json()
+    second = (await move(api, "takeover", "erik")).json()
+    assert second == {**first, "owner": "erik", "owner_version": 3}
+    told = await api.bench.pool.fetch("select payload from outbox where topic = 'support.handoffs.v1' order by id")
+    assert [json.loads(row["payload"])["handoff_id"] for row in told] == [first["handoff_id"]] * 2
+    assert json.loads(told[0]["payload"])["packet"] == json.loads(told[1]["payload"])["packet"]
+
+
+async def test_a_repeated_move_keeps_the_version_and_what_the_customer_began_since(api: Any) -> None:
+    handoff_id = (await move(api, "takeover")).json()["handoff_id"]
+    claimed = await move(api, "claim", handoff_id=handoff_id)
+    assert claimed.json()["owner_version"] == 2
+    returned = await move(api, "return", handoff_id=handoff_id)
+    assert returned.json() == {"status": "active", "owner": "agent", "owner_version": 3, "handoff_id": None}
+    again = await move(api, "takeover", "erik")
+    late = await move(api, "return", handoff_id=handoff_id)
+    assert (late.status_code, late.json()) == (200, again.json())
+
+
+@pytest.mark.parametrize("more", [{"succeeds": "dana"}, {"succeeds": "dana", "expected_owner_version": 2}])
+async def test_who_succeeds_a_colleague_says_which_owner_of_what_they_saw(api: Any, more: dict[str, Any]) -> None:
+    await move(api, "takeover")
+    assert (await move(api, "claim", "erik", **more)).status_code == 422
 
 
 async def test_a_stale_version_is_a_conflict(api: Any) -> None:

@@ -1,12 +1,18 @@
 """The HTTP API that people's tools call: who owns a conversation, and what was said in it (SPEC §2)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Header
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from agent.adapters import store
-from agent.adapters.handoff_store import HandoffDraft, count_handoff, insert_handoff
+from agent.adapters.handoff_store import (
+    HandoffDraft,
+    announce_again,
+    count_handoff,
+    insert_handoff,
+    load_open_handoff,
+)
 from agent.adapters.run_store import RunStore
 from agent.adapters.sending import enqueue_replies
 from agent.core.endings import begin_anew
@@ -36,7 +42,10 @@ class CustomerRecord(BaseModel):
 
 
 class OwnerChange(BaseModel):
-    """A person's move; ``expected_owner_version`` makes a stale one a 409.
+    """A person's move; ``expected_owner_version`` makes a stale one a 409, ``handoff_id`` one for a handoff that ended.
+
+    ``succeeds`` is the owner whose lease the queue of handoffs says has run out. The queue knows leases and this
+    service owners, so it holds only for the owner that was looked at: with ``expected_owner_version``.
 
     ``customer`` is for the packet of a takeover: whoever steps in unasked has nobody's session with them.
     """
@@ -46,6 +55,13 @@ class OwnerChange(BaseModel):
     expected_owner_version: int | None = None
     handoff_id: str | None = None
     customer: CustomerRecord | None = None
+    succeeds: str | None = None
+
+    @model_validator(mode="after")
+    def _succeeds_whom_it_saw(self) -> Self:
+        if self.succeeds is not None and (self.expected_owner_version is None or self.handoff_id is None):
+            raise ValueError("succeeds needs expected_owner_version and handoff_id")
+        return self
 
 
 def owner_routes(
@@ -70,6 +86,7 @@ def owner_routes(
             if found is None:
                 raise Problem(404, "there is no such conversation")
             transcript = await store.load_transcript(conn, conversation_id)
+            handoff_id = await load_open_handoff(conn, conversation_id)
         return {
             "conversation_id": found.id,
             "customer_id": found.customer_id,
@@ -79,6 +96,7 @@ def owner_routes(
             "thread_ref": found.thread_ref,
             "owner": found.owner,
             "owner_version": found.owner_version,
+            "handoff_id": handoff_id,
             "transcript": transcript,
         }
 
@@ -108,18 +126,28 @@ async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChang
         expected = change.expected_owner_version
         if expected is not None and expected != found.owner_version:
             raise Problem(409, f"the owner has changed: version {found.owner_version}")
-        moved = change_owner(OwnerState(found.status, found.owner), change.action, change.staff)
+        open_handoff = await load_open_handoff(conn, conversation_id)
+        over = change.handoff_id is not None and change.handoff_id != open_handoff
+        before = OwnerState(found.status, found.owner)
+        moved = change_owner(before, change.action, change.staff, succeeds=change.succeeds, over=over)
         if isinstance(moved, str):
             raise Problem(409, moved)
         if change.action == "takeover" and found.owner == AGENT:
             return await _step_in(conn, found, moved, clock, change.customer)
+        if change.action == "takeover" and open_handoff is not None:
+            # Whoever takes over must be able to give it back, also where the queue thinks that it is over.
+            await announce_again(conn, open_handoff, clock.now())
+        if moved == before:
+            # A repeat, whose first answer was lost: the version stays, so that nothing said under it is dropped.
+            return _answer(found.status, found.owner, found.owner_version, open_handoff), None
         now = await store.save_owner(conn, conversation_id, found.owner_version, moved.owner, moved.status)
         assert now is not None, "the row is locked by this transaction"
         if change.action in ("return", "close"):
             state = ConversationState.model_validate(found.run_state)
             begin_anew(state.memory)
             await store.save_state(conn, conversation_id, state.model_dump(mode="json"))
-        return {"status": now.status, "owner": now.owner, "owner_version": now.owner_version}, None
+            open_handoff = None
+        return _answer(now.status, now.owner, now.owner_version, open_handoff), None
 
     answer, opened = await db.in_transaction(pool, work)
     if opened is not None:
@@ -149,4 +177,8 @@ async def _step_in(
     opened = await insert_handoff(conn, draft, found.owner_version, now)
     assert opened is not None, "the row is locked by this transaction"
     await enqueue_replies(conn, (), now, handoff=opened)
-    return {"status": moved.status, "owner": moved.owner, "owner_version": opened.owner_version}, opened
+    return _answer(moved.status, moved.owner, opened.owner_version, opened.handoff_id), opened
+
+
+def _answer(status: str, owner: str, owner_version: int, handoff_id: str | None) -> Json:
+    return {"status": status, "owner": owner, "owner_version": owner_version, "handoff_id": handoff_id}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import asyncpg
 from prometheus_client import Counter
 
 from agent.adapters.store import load_transcript
@@ -28,6 +29,15 @@ where id = $1 and owner = 'agent' and owner_version = $2 returning owner_version
 _INSERT = """
 insert into handoffs (id, conversation_id, reason, priority, queue, packet, owner_version, opened_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8)
+"""
+# A conversation is with people for its newest handoff, until that is given back or closed.
+_OPEN_HANDOFF = """
+select h.id from conversations c join handoffs h on h.conversation_id = c.id
+where c.id = $1 and c.status = 'with_person' order by h.owner_version desc limit 1
+"""
+_HANDOFF = """
+select id, conversation_id, reason, priority, queue, packet, owner_version, opened_at from handoffs where id = $1
+for update
 """
 # A summary is tried a few times by whichever worker has a model at hand; the row itself is the queue.
 _WANT_SUMMARY = """
@@ -109,6 +119,29 @@ def count_handoff(reason: HandoffReason) -> None:
     _HANDOFFS.labels(reason).inc()
 
 
+async def load_open_handoff(conn: db.Connection, conversation_id: str) -> str | None:
+    """Return the id of the handoff for which people have the conversation, None while they don't."""
+    found: str | None = await conn.fetchval(_OPEN_HANDOFF, conversation_id)
+    return found
+
+
+async def announce_again(conn: db.Connection, handoff_id: str, now: datetime) -> None:
+    """Send the handoff's event once more, for a queue that never took it in; the same handoff for one that did."""
+    row = await conn.fetchrow(_HANDOFF, handoff_id)
+    assert row is not None, "the caller has just read it in this transaction"
+    event = await _event_of(conn, row)
+    await enqueue(conn, HANDOFFS, event.conversation_id, event, occurred_at=now)
+
+
+async def _event_of(conn: db.Connection, row: asyncpg.Record) -> HandoffOpened:
+    about = await conn.fetchrow(
+        "select customer_id, channel, thread_ref, language from conversations where id = $1",
+        row["conversation_id"],
+    )
+    assert about is not None
+    return HandoffOpened(handoff_id=row["id"], **{k: v for k, v in row.items() if k != "id"}, **dict(about))
+
+
 async def claim_summary(pool: db.Database) -> tuple[str, str] | None:
     """Return (handoff, conversation) of one summary that is wanted, after three tries given up."""
     row = await pool.fetchrow(_WANT_SUMMARY)
@@ -123,12 +156,7 @@ async def save_summary(pool: db.Database, handoff_id: str, text: str, model: str
         row = await conn.fetchrow(_SAVE_SUMMARY, handoff_id, summary)
         if row is None:
             return False
-        about = await conn.fetchrow(
-            "select customer_id, channel, thread_ref, language from conversations where id = $1",
-            row["conversation_id"],
-        )
-        assert about is not None
-        event = HandoffOpened(handoff_id=row["id"], **{k: v for k, v in row.items() if k != "id"}, **dict(about))
+        event = await _event_of(conn, row)
         await enqueue(
             conn,
             HANDOFFS,
