@@ -21,6 +21,7 @@ class Talk:
     owner: str = "agent"
     owner_version: int = 1
     handoffs: list[str] = field(default_factory=list)
+    customer_id: str | None = "C-1001"
 
     @property
     def open_handoff(self) -> str | None:
@@ -53,6 +54,11 @@ class FakeOwners:
         talk.owner_version += 1
         talk.handoffs.append(handoff_id)
 
+    def ensure_handoff(self, conversation_id: str, handoff_id: str) -> None:
+        """The conversation had this handoff: opened now, unless it was before."""
+        if handoff_id not in self.talks.setdefault(conversation_id, Talk()).handoffs:
+            self.open_handoff(conversation_id, handoff_id)
+
     def router(self) -> APIRouter:
         router = APIRouter()
 
@@ -64,7 +70,8 @@ class FakeOwners:
             if talk is None:
                 return problem(404, "there is no such conversation")
             transcript = [{"from": "customer", "text": "<b>hi</b>"}]
-            return {"conversation_id": conversation_id, **talk.answer(), "transcript": transcript}
+            about = {"conversation_id": conversation_id, "customer_id": talk.customer_id}
+            return {**about, **talk.answer(), "transcript": transcript}
 
         @router.post("/v1/conversations/{conversation_id}/owner")
         async def move(conversation_id: str, request: Request) -> Any:

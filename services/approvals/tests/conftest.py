@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import pytest
@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse
 from approvals.adapters.changes import Changes
 from approvals.adapters.neighbours import Conversations, Ledger
 from approvals.api.access import Access
-from approvals.api.handoffs import Desk
+from approvals.api.desk import Desk
 from approvals.app import build_api
 from approvals.handlers import Handlers
 from approvals.settings import Settings
@@ -28,6 +28,7 @@ from stack import tokens
 from stack.databases import TestDatabase
 from stack.keys import public_jwk
 from stack.ports import free_port
+from tests.owners.fake import FakeOwners
 
 
 @dataclass
@@ -39,15 +40,30 @@ class Neighbours:
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     decisions: list[tuple[str, dict[str, Any], StaffStatement]] = field(default_factory=list)
     tool_calls: list[tuple[str, dict[str, Any], StaffStatement]] = field(default_factory=list)
-    owner_changes: list[dict[str, Any]] = field(default_factory=list)
     customers_asked: list[StaffStatement] = field(default_factory=list)
-    refuse_owner: bool = False
     # The account system accepts and doesn't answer.
     hanging: bool = False
-    version: int = 1
+    owners: FakeOwners = field(init=False)
+    # The agent service takes nothing in ("down"), or makes the move and its answer is lost ("lost").
+    owners_fault: Literal["", "down", "lost"] = ""
+
+    def __post_init__(self) -> None:
+        self.owners = FakeOwners(self.verifier, SystemClock())
 
     def app(self) -> FastAPI:  # noqa: C901 - a table of routes
         app = FastAPI()
+        app.include_router(self.owners.router())
+
+        @app.middleware("http")
+        async def down(request: Request, go_on: Any) -> Any:
+            theirs = request.url.path.startswith("/v1/conversations/")
+            if theirs and self.owners_fault == "down":
+                return problem(503, "the database is away")
+            answer = await go_on(request)
+            lost = theirs and self.owners_fault == "lost" and request.method == "POST"
+            return (
+                problem(503, "the database is away, and whether anything was stored can't be said") if lost else answer
+            )
 
         @app.get("/staff-login/jwks.json")
         async def jwks() -> dict[str, Any]:
@@ -88,27 +104,6 @@ class Neighbours:
             if self.hanging:
                 await asyncio.sleep(4)
             return {"name": "Big Corp", "tier": "enterprise", "lifetime_value": "9.00", "open_tickets": []}
-
-        @app.get("/v1/conversations/{conversation_id}")
-        async def conversation(conversation_id: str) -> Any:
-            if conversation_id == "missing":
-                return problem(404, "no such conversation")
-            return {
-                "conversation_id": conversation_id,
-                "customer_id": None if conversation_id == "conv_visitor" else "C-1001",
-                "status": "with_person",
-                "owner": "agent",
-                "transcript": [{"from": "customer", "text": "<b>hi</b>"}],
-            }
-
-        @app.post("/v1/conversations/{conversation_id}/owner")
-        async def owner(conversation_id: str, request: Request) -> Any:
-            if self.refuse_owner:
-                return problem(409, "somebody else has it")
-            body = await request.json()
-            self.owner_changes.append({"conversation_id": conversation_id, **body})
-            self.version += 1
-            return {"status": "with_person", "owner": body["staff"], "owner_version": self.version}
 
         @app.exception_handler(BadStatement)
         async def unsigned(_: Request, e: BadStatement) -> JSONResponse:

@@ -35,9 +35,10 @@ async def page(office: Any) -> AsyncIterator[Page]:
     }  # fmt: skip
     opened = HandoffOpened(
         handoff_id="ho_1", conversation_id="conv_1", customer_id="C-1001", channel="chat", language="en",
-        owner_version=1, reason="asked", priority="high", queue="general",
+        owner_version=2, reason="asked", priority="high", queue="general",
         packet={"next_step": "Call her"}, opened_at=datetime.now(UTC),
     )  # fmt: skip
+    office.neighbours.owners.ensure_handoff("conv_1", "ho_1")
     await office.handlers.on_handoff_opened([Received(opened, "ev-1", "conv_1", opened.opened_at, {})])
     stop, port = asyncio.Event(), free_port()
     serving = asyncio.create_task(serve(office.app, "127.0.0.1", port, stop))
@@ -77,4 +78,37 @@ async def test_a_key_pressed_in_one_queue_never_decides_what_was_open_in_the_oth
     await page.keyboard.press("c")
     await page.wait_for_selector("#reply")
     assert office.neighbours.decisions == []
-    assert [change["action"] for change in office.neighbours.owner_changes] == ["claim"]
+    assert [change["action"] for change in office.neighbours.owners.changes] == ["claim"]
+
+
+async def test_an_end_the_agent_service_didnt_take_says_so_and_the_same_button_ends_it(page: Page, office: Any) -> None:
+    await page.keyboard.press("2")
+    await page.keyboard.press("j")
+    await page.wait_for_selector("#claim")
+    await page.keyboard.press("c")
+    await page.wait_for_selector("#return")
+    office.neighbours.owners_fault = "down"
+    await page.click("#return")
+    await page.locator("#toast", has_text="the handoff is still yours, try again").wait_for()
+    office.neighbours.owners_fault = ""
+    await page.click("#return")
+    await page.locator("#n-handoffs", has_text="0").wait_for()
+    await page.locator("#list", has_text="Nothing is waiting").wait_for()
+    assert office.neighbours.owners.talks["conv_1"].owner == "agent"
+
+
+async def test_what_a_colleague_left_lying_is_offered_to_claim(page: Page, office: Any) -> None:
+    claimed = await office.http.post("/v1/handoffs/ho_1/claim", json={}, headers=office.headers("erik"))
+    assert claimed.status_code == 200
+    await page.reload(wait_until="load")
+    await page.wait_for_selector("#list [role=option]")
+    await page.keyboard.press("2")
+    await page.click("#list [role=option]")
+    await page.locator("#detail", has_text="With erik.").wait_for()
+    assert await page.query_selector("#claim") is None
+    await office.pool.execute("update handoffs set lease_until = now() - interval '1 s'")
+    await page.click("#list [role=option]")
+    await page.wait_for_selector("#claim")
+    await page.keyboard.press("c")
+    await page.wait_for_selector("#reply")
+    assert office.neighbours.owners.talks["conv_1"].owner == "dana"

@@ -21,7 +21,7 @@ MAYA = Subject(
 def handoff(conversation: str, customer: str | None, name: str) -> HandoffOpened:
     return HandoffOpened(
         handoff_id=f"ho_{conversation}", conversation_id=conversation, customer_id=customer, channel="chat",
-        language="en", owner_version=1, reason="asked", priority="high", queue="general",
+        language="en", owner_version=2, reason="asked", priority="high", queue="general",
         packet={"customer": {"name": name}}, opened_at=NOW,
     )  # fmt: skip
 
@@ -39,6 +39,7 @@ def received(event: Any, event_id: str) -> Any:
 
 async def opened(office: Any, *events: HandoffOpened, prefix: str = "ev") -> None:
     for n, event in enumerate(events):
+        office.neighbours.owners.ensure_handoff(event.conversation_id, event.handoff_id)
         await office.handlers.on_handoff_opened([received(event, f"{prefix}_{event.handoff_id}_{n}")])
 
 

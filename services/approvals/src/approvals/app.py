@@ -9,7 +9,8 @@ from approvals.adapters.neighbours import Conversations, Ledger
 from approvals.api.access import Access
 from approvals.api.console import console_router
 from approvals.api.decisions import decisions_router
-from approvals.api.handoffs import Desk, handoffs_router
+from approvals.api.desk import Desk
+from approvals.api.handoffs import handoffs_router
 from approvals.handlers import Handlers
 from approvals.settings import Settings
 from common import db

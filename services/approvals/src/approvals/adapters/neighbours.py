@@ -3,6 +3,7 @@
 from typing import Any
 from urllib.parse import quote
 
+from approvals.core.handoffs import Standing
 from approvals.core.staff import Staff
 from common.clock import Clock
 from common.errors import OutcomeUnknown, Transient
@@ -88,30 +89,44 @@ class Conversations:
         self._http, self._credentials, self._clock = http, credentials, clock
 
     async def get(self, conversation_id: str) -> dict[str, Any]:
-        """Return status, owner, owner version and transcript, or raise a 404 Problem."""
+        """Return status, owner, owner version, open handoff and transcript, or raise a 404 Problem."""
         reply = await self._call("GET", f"/v1/conversations/{quote(conversation_id, safe='')}")
         body: dict[str, Any] = reply.body
         return body
 
+    async def load_standing(self, conversation_id: str) -> Standing:
+        """Return who owns the conversation now, and for which handoff; raises a 404 Problem."""
+        return standing_of(await self.get(conversation_id))
+
     async def change_owner(
-        self,
-        conversation_id: str,
-        action: str,
-        staff: str,
-        handoff_id: str | None = None,
-        customer: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """Claim, take over, return or close; returns ``status``, ``owner`` and ``owner_version``.
+        self, conversation_id: str, action: str, staff: str, seen: Standing, succeeds: str | None
+    ) -> Standing:
+        """Claim, return or close; a 409 Problem unless everything still is as it was ``seen``.
+
+        ``succeeds`` is who is owner there and holds no lease here.
+        """
+        body = {"handoff_id": seen.handoff_id, "expected_owner_version": seen.owner_version, "succeeds": succeeds}
+        return await self._move(conversation_id, action, staff, body)
+
+    async def take_over(self, conversation_id: str, staff: str, customer: dict[str, Any] | None) -> Standing:
+        """Step in unasked; the answer names the handoff that is theirs from now on.
 
         ``customer`` is what the packet of a takeover says of them.
         """
-        body = {"action": action, "staff": staff, "handoff_id": handoff_id, "customer": customer}
+        return await self._move(conversation_id, "takeover", staff, {"customer": customer})
+
+    async def _move(self, conversation_id: str, action: str, staff: str, more: dict[str, Any]) -> Standing:
+        body = {"action": action, "staff": staff, **more}
         reply = await self._call("POST", f"/v1/conversations/{quote(conversation_id, safe='')}/owner", json=body)
-        result: dict[str, Any] = reply.body
-        return result
+        return standing_of(reply.body)
 
     async def _call(self, method: str, path: str, **options: Any) -> Reply:
         return await _ask(self._http, self._credentials, self._clock, method, path, **options)
+
+
+def standing_of(body: dict[str, Any]) -> Standing:
+    """Read who owns a conversation from any answer of the agent service about it."""
+    return Standing(body["status"], body["owner"], int(body["owner_version"]), body["handoff_id"])
 
 
 async def _ask(

@@ -6,7 +6,7 @@ from typing import Any
 
 import asyncpg
 
-from approvals.core.handoffs import Held, Move, next_status
+from approvals.core.handoffs import Held, Move, Standing, Status, next_status
 from approvals.core.staff import Staff
 from common import db
 from common.errors import Refused
@@ -33,18 +33,28 @@ insert into handoffs (id, conversation_id, customer_id, channel, thread_ref, lan
 select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
        case when t.staff is null then 'waiting' else 'claimed' end, t.staff,
        case when t.staff is null then null else now() + make_interval(secs => $13) end
-from (select 1) as one left join takeovers t on t.conversation_id = $2
+-- A plan nobody went through with is forgotten after as long as a claim would be.
+from (select 1) as one
+left join takeovers t on t.conversation_id = $2 and t.at > now() - make_interval(secs => $13)
 -- The model's summary comes later, as the same handoff with a fuller packet.
 on conflict (id) do update set packet = excluded.packet, updated_at = now()
 """
 _TAKEOVER_DONE = "delete from takeovers where conversation_id = $1"
+_DROP_TAKEOVER = _TAKEOVER_DONE + " and staff = $2"
+# The handoff they took over with, whatever it was to the queue; of two at once the later one at the agent service.
+_HOLD_TAKEN_OVER = """
+update handoffs set status = 'claimed', owner = $2, owner_version = $3, updated_at = now(),
+    lease_until = now() + make_interval(secs => $4)
+where id = $1 and owner_version <= $3
+returning id
+"""
 _PLAN_TAKEOVER = """
 insert into takeovers (conversation_id, staff) values ($1, $2)
 on conflict (conversation_id) do update set staff = excluded.staff, at = now()
 """
 _HANDOFFS = """
 select id, conversation_id, customer_id, channel, language, reason, priority, queue, status, owner, lease_until,
-       opened_at, owner_version from handoffs
+       opened_at, owner_version, lease_until < now() as lease_over from handoffs
 where ($1::text is null or status = $1) order by opened_at desc limit 500
 """
 _HANDOFF = "select *, lease_until < now() as lease_over from handoffs where id = $1"
@@ -58,6 +68,10 @@ update handoffs set status = $2, owner = $3, updated_at = now(),
 where id = $1
 """
 _SET_OWNER_VERSION = "update handoffs set owner_version = greatest(owner_version, $2) where id = $1"
+_SETTLE = """
+update handoffs set status = $2, owner = $3, lease_until = null, updated_at = now()
+where id = $1 and status in ('waiting', 'claimed')
+"""
 _UNDO_CLAIM = """
 update handoffs set status = 'waiting', owner = null, lease_until = null, updated_at = now()
 where id = $1 and status = 'claimed' and owner = $2
@@ -128,14 +142,27 @@ async def plan_takeover(conn: db.Connection, conversation_id: str, staff: str) -
     await conn.execute(_PLAN_TAKEOVER, conversation_id, staff)
 
 
-async def drop_takeover(conn: db.Connection, conversation_id: str) -> None:
+async def drop_takeover(conn: db.Connection, conversation_id: str, staff: str) -> None:
     """Forget a takeover that came to nothing."""
-    await conn.execute(_TAKEOVER_DONE, conversation_id)
+    await conn.execute(_DROP_TAKEOVER, conversation_id, staff)
+
+
+async def hold_taken_over(conn: db.Connection, conversation_id: str, taken: Standing, staff: str, lease_s: int) -> None:
+    """Put the handoff into the hands of whoever took over; one that is yet to arrive finds the plan."""
+    if await conn.fetchval(_HOLD_TAKEN_OVER, taken.handoff_id, staff, taken.owner_version, lease_s) is not None:
+        await conn.execute(_DROP_TAKEOVER, conversation_id, staff)
 
 
 async def list_handoffs(conn: db.Connection, status: str | None) -> list[asyncpg.Record]:
     """Return the newest 500 handoffs, without their packets."""
     return await conn.fetch(_HANDOFFS, status)
+
+
+async def check_move(conn: db.Connection, handoff_id: str, move: Move, staff: str) -> asyncpg.Record:
+    """Return the row if the move is legal now, and change nothing; raises UnknownHandoff or IllegalMove."""
+    row = await load_handoff(conn, handoff_id)
+    next_status(_held(row), move, staff)
+    return row
 
 
 async def load_handoff(conn: db.Connection, handoff_id: str) -> asyncpg.Record:
@@ -162,14 +189,23 @@ async def move_handoff(
     row = await conn.fetchrow(_LOCK_HANDOFF, handoff_id)
     if row is None:
         raise UnknownHandoff("no such handoff")
-    after = next_status(Held(row["status"], row["owner"], bool(row["lease_over"])), move, staff)
+    after = next_status(_held(row), move, staff)
     await conn.execute(_MOVE, handoff_id, after, staff, lease_s)
     return row, row["owner"] != staff
+
+
+def _held(row: asyncpg.Record) -> Held:
+    return Held(row["status"], row["owner"], bool(row["lease_over"]))
 
 
 async def undo_claim(conn: db.Connection, handoff_id: str, staff: str) -> None:
     """Give a handoff back whose claim the agent service did not accept."""
     await conn.execute(_UNDO_CLAIM, handoff_id, staff)
+
+
+async def settle_handoff(conn: db.Connection, handoff_id: str, status: Status, owner: str | None) -> None:
+    """End a handoff that is over at the agent service; ``owner`` is who had it last."""
+    await conn.execute(_SETTLE, handoff_id, status, owner)
 
 
 async def save_owner_version(conn: db.Connection, handoff_id: str, version: int) -> None:
@@ -183,8 +219,8 @@ async def save_reply(conn: db.Connection, message_id: str, handoff: asyncpg.Reco
 
 
 def handoff_item(row: asyncpg.Record) -> dict[str, Any]:
-    """Return a handoff row as JSON."""
-    return {name: _plain(value) for name, value in row.items() if name != "lease_over"}
+    """Return a handoff row as JSON; ``lease_over``: claimed, but anybody may claim it now."""
+    return {name: _plain(value) for name, value in row.items()} | {"lease_over": bool(row["lease_over"])}
 
 
 def _plain(value: object) -> object:

@@ -1,6 +1,5 @@
 """The handoff queue over HTTP: claim, answer, act, give back, close; and stepping in unasked."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import asyncpg
@@ -8,13 +7,11 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from approvals.adapters import store
-from approvals.adapters.changes import tell
-from approvals.adapters.neighbours import Conversations, Ledger
-from approvals.api.access import Access
-from approvals.core.handoffs import PRIORITY_ORDER, IllegalMove, Move
+from approvals.api import owning
+from approvals.api.desk import Desk
+from approvals.core.handoffs import PRIORITY_ORDER
 from approvals.core.staff import Staff
 from common import db
-from common.clock import Clock
 from common.events import ReplyEvent
 from common.http import Problem
 from common.ids import new_id
@@ -49,43 +46,6 @@ class StaffAction(BaseModel):
     args: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Desk:
-    """What the queue's routes need."""
-
-    access: Access
-    pool: db.Database
-    conversations: Conversations
-    ledger: Ledger
-    clock: Clock
-    lease_s: int
-
-    async def move(self, handoff_id: str, move: Move, staff: str) -> tuple[asyncpg.Record, bool]:
-        """Make one move in the queue; 404 and 409 come back as Problems."""
-
-        known = _known(handoff_id)
-
-        async def work(conn: db.Connection) -> tuple[asyncpg.Record, bool]:
-            moved = await store.move_handoff(conn, known, move, staff, self.lease_s)
-            await tell(conn, "handoffs")
-            return moved
-
-        try:
-            return await db.in_transaction(self.pool, work)
-        except store.UnknownHandoff as e:
-            raise Problem(404, e.reason) from e
-        except IllegalMove as e:
-            raise Problem(409, e.reason) from e
-
-    async def load(self, handoff_id: str) -> asyncpg.Record:
-        """Return one handoff, or a 404 Problem."""
-        async with self.pool.acquire() as conn:
-            try:
-                return await store.load_handoff(conn, _known(handoff_id))
-            except store.UnknownHandoff as e:
-                raise Problem(404, e.reason) from e
-
-
 def handoffs_router(desk: Desk) -> APIRouter:
     """Build ``/v1/handoffs`` and ``/v1/conversations/{id}/takeover``."""
     router = APIRouter(prefix="/v1", tags=["handoffs"])
@@ -107,7 +67,7 @@ def handoffs_router(desk: Desk) -> APIRouter:
 
     @router.post("/handoffs/{handoff_id}/claim")
     async def claim(request: Request, handoff_id: str, _: Nothing | None = None) -> dict[str, Any]:
-        return await _claim(desk, handoff_id, await _worker(desk, request))
+        return await owning.claim(desk, handoff_id, await _worker(desk, request))
 
     @router.post("/handoffs/{handoff_id}/reply")
     async def reply(request: Request, handoff_id: str, body: StaffReply) -> dict[str, Any]:
@@ -118,17 +78,11 @@ def handoffs_router(desk: Desk) -> APIRouter:
 
     @router.post("/handoffs/{handoff_id}/return")
     async def give_back(request: Request, handoff_id: str, _: Nothing | None = None) -> dict[str, Any]:
-        staff = await _worker(desk, request)
-        row, _changed = await desk.move(handoff_id, "return", staff)
-        await _tell_owner(desk, row, "return", staff)
-        return store.handoff_item(await desk.load(handoff_id))
+        return await owning.end(desk, handoff_id, "return", await _worker(desk, request))
 
     @router.post("/handoffs/{handoff_id}/close")
     async def close(request: Request, handoff_id: str, _: Nothing | None = None) -> dict[str, Any]:
-        staff = await _worker(desk, request)
-        row, _changed = await desk.move(handoff_id, "close", staff)
-        await _tell_owner(desk, row, "close", staff)
-        return store.handoff_item(await desk.load(handoff_id))
+        return await owning.end(desk, handoff_id, "close", await _worker(desk, request))
 
     _add_actions(router, desk)
     return router
@@ -145,37 +99,7 @@ def _add_actions(router: APIRouter, desk: Desk) -> None:
 
     @router.post("/conversations/{conversation_id}/takeover")
     async def take_over(request: Request, conversation_id: str, _: Nothing | None = None) -> dict[str, Any]:
-        person = await _person(desk, request)
-        staff = person.staff
-        conversation = await desk.conversations.get(conversation_id)
-        async with desk.pool.acquire() as conn:
-            already = await store.open_handoff_of(conn, conversation_id)
-            if already is None:
-                await store.plan_takeover(conn, conversation_id, staff)
-        if already is not None:
-            return await _claim(desk, already, staff)
-        customer = await desk.ledger.customer(person, conversation)
-        try:
-            return await desk.conversations.change_owner(conversation_id, "takeover", staff, customer=customer)
-        except Problem:
-            async with desk.pool.acquire() as conn:
-                await store.drop_takeover(conn, conversation_id)
-            raise
-
-
-async def _claim(desk: Desk, handoff_id: str, staff: str) -> dict[str, Any]:
-    """Claim in the queue, then with the agent service; a claim it refuses goes back to the queue."""
-    row, changed = await desk.move(handoff_id, "claim", staff)
-    if changed:
-        await _tell_owner(desk, row, "claim", staff, undo=True)
-    return store.handoff_item(await desk.load(handoff_id))
-
-
-def _known(handoff_id: str) -> str:
-    """PostgreSQL can't even be asked for an id with U+0000 in it, so there is none of that name."""
-    if "\x00" in handoff_id:
-        raise Problem(404, "no such handoff")
-    return handoff_id
+        return await owning.take_over(desk, conversation_id, await _person(desk, request))
 
 
 async def _worker(desk: Desk, request: Request) -> str:
@@ -187,18 +111,6 @@ async def _person(desk: Desk, request: Request) -> Staff:
     if not staff.may_decide:
         raise Problem(403, "a viewer looks, and leaves conversations to others")
     return staff
-
-
-async def _tell_owner(desk: Desk, row: asyncpg.Record, action: str, staff: str, *, undo: bool = False) -> None:
-    try:
-        owner = await desk.conversations.change_owner(row["conversation_id"], action, staff, row["id"])
-    except Problem:
-        if undo:
-            async with desk.pool.acquire() as conn:
-                await store.undo_claim(conn, row["id"], staff)
-        raise
-    async with desk.pool.acquire() as conn:
-        await store.save_owner_version(conn, row["id"], int(owner["owner_version"]))
 
 
 async def _send_reply(desk: Desk, row: asyncpg.Record, staff: str, text: str) -> str:

@@ -16,7 +16,12 @@ MOVES: dict[tuple[Status, Move], Status] = {
     ("claimed", "act"): "claimed",
     ("claimed", "return"): "returned",
     ("claimed", "close"): "closed",
+    # Once more by whoever ended it: their first answer may have been lost, or the agent service never heard of it.
+    ("returned", "return"): "returned",
+    ("closed", "close"): "closed",
 }
+# What the agent service calls a conversation that waits for any of us.
+PEOPLE = "people"
 # Shown first: what can hurt somebody, then what costs most to leave waiting.
 PRIORITY_ORDER: dict[str, int] = {"critical": 0, "high": 1, "standard": 2}
 
@@ -45,3 +50,22 @@ def next_status(held: Held, move: Move, staff: str) -> Status:
     if theirs:
         raise IllegalMove("somebody else has claimed this handoff")
     return after
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A conversation as the agent service has it: its owner, and the handoff it is with people for (None: it isn't)."""
+
+    status: str
+    owner: str
+    owner_version: int
+    handoff_id: str | None
+
+
+def succeeds(now: Standing, staff: str, *, held: bool) -> str | None:
+    """Return whose place ``staff`` takes at the agent service, None where nobody is in the way.
+
+    The row of the queue holds the lease. ``held`` says that it is theirs, so whoever else the agent service still
+    has as owner holds none: a lease that ran out, or a claim that was made there and never told here.
+    """
+    return now.owner if held and now.owner not in (PEOPLE, staff) else None

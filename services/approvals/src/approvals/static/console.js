@@ -34,6 +34,7 @@ async function api(method, path, body, headers = {}) {
 const money = (row) => (row.amount ? `${row.amount} ${row.currency || ""}` : "");
 const words = (text) => String(text ?? "").replaceAll("_", " ");
 const when = (text) => (text ? new Date(text).toLocaleString() : "");
+const claimable = (h) => h.status === "waiting" || (h.status === "claimed" && h.lease_over);
 const tag = (text) => el("span", { class: `tag ${text}` }, String(text).replaceAll("_", " "));
 const facts = (pairs) => el("dl", {}, ...pairs.filter(([, v]) => v != null && v !== "").flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
 
@@ -43,7 +44,7 @@ async function load() {
   state.items.approvals = approvals.items;
   state.items.handoffs = handoffs.items.filter((h) => h.status === "waiting" || h.status === "claimed");
   $("n-approvals").textContent = state.items.approvals.length;
-  $("n-handoffs").textContent = state.items.handoffs.filter((h) => h.status === "waiting").length;
+  $("n-handoffs").textContent = state.items.handoffs.filter(claimable).length;
   drawList();
 }
 
@@ -64,7 +65,7 @@ function row(item, index, what, right, more) {
     el("span", { class: "what" }, what), right, el("span", { class: "more" }, more));
 }
 const approvalRow = (a, i) => row(a, i, `${a.kind.replaceAll("_", " ")} · order ${a.order_id || "—"}`, el("span", { class: "amount" }, money(a)), `${words(a.policy_reason)} · ${when(a.created_at)}`);
-const handoffRow = (h, i) => row(h, i, `${h.reason} · ${h.customer_id || "visitor"}`, tag(h.status === "claimed" ? `${h.owner}` : h.priority), `${h.queue} · ${h.channel} · ${when(h.opened_at)}`);
+const handoffRow = (h, i) => row(h, i, `${h.reason} · ${h.customer_id || "visitor"}`, tag(h.status !== "claimed" ? h.priority : h.lease_over ? `left by ${h.owner}` : h.owner), `${h.queue} · ${h.channel} · ${when(h.opened_at)}`);
 
 async function choose(index) {
   state.at = index;
@@ -135,10 +136,10 @@ async function openHandoff(id) {
     mine
       ? el("div", {}, el("h3", {}, "Answer"), box, el("div", { class: "bar" },
           el("button", { class: "main", type: "button", onclick: send }, "Send (Ctrl+Enter)"),
-          el("button", { type: "button", onclick: () => act(() => api("POST", path("return"), {}), id) }, "Give back to the agent"),
-          el("button", { type: "button", onclick: () => act(() => api("POST", path("close"), {}), id) }, "Close")))
-      : h.status === "waiting" && state.me.role !== "viewer"
-        ? el("div", { class: "bar" }, el("button", { class: "main", id: "claim", type: "button", onclick: () => act(() => api("POST", path("claim"), {}), id) }, "Claim (c)"))
+          el("button", { id: "return", type: "button", onclick: () => act(() => api("POST", path("return"), {}), id) }, "Give back to the agent"),
+          el("button", { id: "close", type: "button", onclick: () => act(() => api("POST", path("close"), {}), id) }, "Close")))
+      : claimable(h) && state.me.role !== "viewer"
+        ? el("div", { class: "bar" }, h.owner ? el("p", { class: "quiet" }, `${h.owner} has claimed it and gone silent.`) : null, el("button", { class: "main", id: "claim", type: "button", onclick: () => act(() => api("POST", path("claim"), {}), id) }, "Claim (c)"))
         : el("p", { class: "quiet" }, h.owner ? `With ${h.owner}.` : ""),
   );
   box.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(); });
@@ -238,6 +239,8 @@ async function signIn(token) {
   await load();
   $("list").focus();
   listen();
+  // No hint says that a claim has run out.
+  setInterval(() => load().catch(() => {}), 60_000);
 }
 $("sign-in").addEventListener("submit", (event) => { event.preventDefault(); signIn($("token").value); });
 $("sign-out").addEventListener("click", () => { sessionStorage.removeItem("staff-token"); location.reload(); });
