@@ -10,18 +10,12 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from agent.adapters.handoff_store import HandoffDraft, insert_handoff
-from agent.adapters.run_store import RunStore
-from agent.core.packet import Case
-from agent.core.state import Memory
-from agent.owner_api import owner_routes
-from agent.settings import AgentSettings
 from common import db
 from common.clock import SystemClock
-from common.http import install_problem_handlers
 from common.statements import Signer, Verifier
 from stack.databases import TestDatabase
 from tests.owners.fake import FakeOwners, Talk, fake_app
+from tests.owners.world import agent_app, begin, hand_over
 
 Json = dict[str, Any]
 
@@ -53,43 +47,28 @@ def bearer(keys: Path, service: str) -> str:
 async def owners(request: pytest.FixtureRequest, keys: Path, database: TestDatabase) -> AsyncIterator[Owners]:
     verifier = Verifier.from_file(keys / "trusted.jwks.json")
     pool = await db.open_pool(database.dsn("support"), "support", max_size=2)
-    app, hand_over = _fake(verifier) if request.param == "fake" else await _real(pool, verifier)
+    app, opens = _fake(verifier) if request.param == "fake" else await _real(pool, keys)
     transport = httpx2.ASGITransport(app=app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://agent") as http:
         http.headers["Authorization"] = bearer(keys, "approvals")
-        yield Owners(http, hand_over)
+        yield Owners(http, opens)
     await pool.close()
 
 
 def _fake(verifier: Verifier) -> tuple[FastAPI, Callable[[], Awaitable[str]]]:
     fake = FakeOwners(verifier, SystemClock(), {"conv_1": Talk()})
 
-    async def hand_over() -> str:
+    async def open_next() -> str:
         handoff_id = f"ho_{fake.talks['conv_1'].owner_version}"
         fake.open_handoff("conv_1", handoff_id)
         return handoff_id
 
-    return fake_app(fake), hand_over
+    return fake_app(fake), open_next
 
 
-async def _real(pool: db.Database, verifier: Verifier) -> tuple[FastAPI, Callable[[], Awaitable[str]]]:
-    await pool.execute("insert into conversations (id, customer_id, channel, language) values ($1, $2, 'chat', 'en')",
-                       "conv_1", "C-1001")  # fmt: skip
-    settings = AgentSettings(database_url="-", port=1, toolgateway_url="-", gateway_url="-")
-    app = FastAPI()
-    install_problem_handlers(app)
-    app.include_router(owner_routes(pool, RunStore(pool), verifier, SystemClock(), settings))
-
-    async def hand_over() -> str:
-        version = await pool.fetchval("select owner_version from conversations")
-        case = Case("asked", "wants a person", "en", "asks_for_human", "C-1001")
-        draft = HandoffDraft("conv_1", f"msg_{version}", case, Memory(), "chat", None, "en")
-        async with pool.acquire() as conn, conn.transaction():
-            opened = await insert_handoff(conn, draft, version, datetime.now(UTC))
-        assert opened is not None
-        return opened.handoff_id
-
-    return app, hand_over
+async def _real(pool: db.Database, keys: Path) -> tuple[FastAPI, Callable[[], Awaitable[str]]]:
+    await begin(pool)
+    return agent_app(pool, keys), lambda: hand_over(pool)
 
 
 async def test_a_handoff_is_claimed_and_ended_with_a_rising_version(owners: Owners) -> None:
