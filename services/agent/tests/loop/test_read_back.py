@@ -46,12 +46,18 @@ class Meanwhile:
         return 2
 
 
+def turn(text: str) -> ModelTurn:
+    return ModelTurn(text, (), "end_turn", Usage(100, 20), "fake", "fake-large")
+
+
+def wish() -> ModelTurn:
+    refund = ToolCall("toolu_1", "issue_refund", json.dumps(ARGS))
+    return ModelTurn("", (refund,), "tool_use", Usage(100, 20), "fake", "fake-large")
+
+
 @pytest.fixture
 def meanwhile(make_bench: Any, make_work: Any, beside: Any) -> Meanwhile:
-    refund = ToolCall("toolu_1", "issue_refund", json.dumps(ARGS))
-    wish = ModelTurn("", (refund,), "tool_use", Usage(100, 20), "fake", "fake-large")
-    answer = ModelTurn("What may I do for you?", (), "end_turn", Usage(100, 20), "fake", "fake-large")
-    return Meanwhile(make_bench(wish, answer), make_work, beside)
+    return Meanwhile(make_bench(wish(), turn("What may I do for you?")), make_work, beside)
 
 
 THINGS = ["a_person_is_asked_for", "the_parcel_is_asked_for", "a_person_steps_in", "we_ask_if_all_is_settled"]
@@ -71,3 +77,13 @@ async def test_a_yes_to_something_else_moves_nothing(meanwhile: Meanwhile, make_
     assert (await bench.done(f"msg_{seq}"))["reply"] == "What may I do for you?"
     memory = (await bench.pool.fetchval("select run_state from conversations"))["memory"]
     assert memory["held_call"] is None
+
+
+async def test_a_yes_is_good_for_its_own_message_only(make_bench: Any, make_work: Any) -> None:
+    bench = make_bench(wish(), turn("I can't refund that yet."), wish())
+    bench.tools.answers["issue_refund"] = [{"status": "denied", "result": {"reason": "not delivered"}}]
+    for seq, text in enumerate(("It arrived broken", "Yes.", "It is still broken"), start=1):
+        await bench.arrive(make_work(text, message_id=f"msg_{seq}", seq=seq, **VOICE))
+        await play_agent_run(bench.parts, await bench.claim())
+    assert len(bench.tools.calls) == 1
+    assert (await bench.done("msg_3"))["reply"] == (await bench.done("msg_1"))["reply"]

@@ -51,9 +51,9 @@ def says_yes(text: str) -> bool:
     return folded(text).strip(" .!,¡") in _YES
 
 
-def needs_read_back(work: WorkItem, memory: Memory, call: Run) -> bool:
-    """On voice a write is read back first; a confirmed one goes ahead, once."""
-    return work.message.read_back and call.name in WRITES and call.canonical not in memory.confirmed_calls
+def needs_read_back(work: WorkItem, run: RunProgress, call: Run) -> bool:
+    """On voice a write is read back first; one that this very message confirmed goes ahead."""
+    return work.message.read_back and call.name in WRITES and call.canonical != run.confirmed_call
 
 
 def hold(work: WorkItem, run: RunProgress, call: Run, waits_for: Literal["yes", "code"]) -> Json:
@@ -104,7 +104,7 @@ def take_up_held_call(work: WorkItem, memory: Memory, run: RunProgress, canonica
     if not released:
         memory.held_call = held if waits_for_code else None
         return False
-    memory.confirmed_calls = [*memory.confirmed_calls[-9:], canonical]
+    run.confirmed_call = canonical
     run.wish_guard = held.get("guard", "clean")
     if not waits_for_code:
         # A code is asked for by name of what it opens, and typing it is as plain as a wish gets; a "yes" says nothing

@@ -74,6 +74,8 @@ class RunProgress(BaseModel):
     # the "yes" or the code by itself says nothing.
     wish_confidence: float | None = None
     wish_guard: GuardName = "clean"
+    # The write, in its canonical form, that this message confirmed; another message has to confirm it anew.
+    confirmed_call: str | None = None
     # hand_to_person was called, and why.
     hand_reason: str | None = None
     # A tool of this message answered "handoff".
@@ -109,7 +111,6 @@ class Memory(BaseModel):
     # A write that waits for the customer's "yes" (voice) or for a one-time code:
     # {"name","args","for","confidence","guard"}.
     held_call: Json | None = None
-    confirmed_calls: list[str] = []
     # Links that the store's systems or our own earlier words gave the customer; a reply may hold no other.
     links: list[str] = []
 

@@ -144,7 +144,7 @@ class Play:
             if self.progress.invented_in_a_row >= self.parts.limits.invented_tools_in_a_row:
                 await self._hand_over(HandOver("stuck", "the model keeps calling tools that don't exist"))
             return
-        if needs_read_back(self.run.work, self.memory, judged):
+        if needs_read_back(self.run.work, self.progress, judged):
             await self._read_back(judged)
             return
         if judged.name in WRITES and not self.still_ours:
