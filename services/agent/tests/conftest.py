@@ -110,6 +110,7 @@ class FakeTools:
         if not repeated:
             self.ledger[key] = {
                 "key": key,
+                "message_id": context.get("message_id"),
                 "kind": "refund",
                 "status": self.status,
                 "order_id": args["order_id"],

@@ -250,8 +250,8 @@ async def test_a_message_behind_an_open_one_waits_and_is_answered_by_the_worker(
     first = await bench.claim()
     async with bench.pool.acquire() as conn:
         await save_owner(conn, "conv_1", 1, "dana", "with_person")
+        await bench.parts.runs.leave(first, datetime.now(UTC))
         await save_owner(conn, "conv_1", 2, "agent", "active")
-    await bench.parts.runs.finish_silently(first, lambda _v: [], datetime.now(UTC))
     await flow.play(await bench.claim(routes=("fixed",)))
     assert (await bench.done("msg_2"))["reply"] == "Order 4417028 is marked as delivered."
 

@@ -30,6 +30,7 @@ from agent.loop.catalogue import Catalogue
 from agent.loop.handing_over import hand_over
 from agent.loop.parts import Parts
 from agent.loop.play import play_agent_run
+from agent.loop.tools import book_unseen_rows
 from agent.outcomes import Outcomes
 from agent.owner_api import owner_routes
 from agent.rag import PolicyAnswers
@@ -86,6 +87,7 @@ class Deployment:
     play: PlayRun
     on_the_side: Callable[[], Awaitable[bool]] | None = None
     index: SearchIndex | None = None
+    look_up: Callable[[ClaimedRun], Awaitable[None]] | None = None
 
 
 async def main(part: Part, stop: asyncio.Event) -> None:
@@ -102,6 +104,7 @@ async def main(part: Part, stop: asyncio.Event) -> None:
             give_up=_give_up(house),
             claim_ttl_s=house.settings.claim_ttl_s,
             most_at_once=house.settings.most_runs_at_once,
+            look_up=deployment.look_up,
             on_the_side=deployment.on_the_side,
         )
         consumer = Consumer(house.bus, house.producer, [_waking(s, worker) for s in deployment.subscriptions])
@@ -203,7 +206,13 @@ def _build_deployment(part: Part, house: House) -> Deployment:
     parts = _build_loop(house, models, index)
     intake = Intake(LOOP_GROUP, house.pool, house.runs, house.producer, house.clock, staff)
     summaries = Summaries(house.pool, models, house.clock)
-    return Deployment(loop_handlers(intake), lambda run: play_agent_run(parts, run), summaries.write_one, index)
+    return Deployment(
+        loop_handlers(intake),
+        lambda run: play_agent_run(parts, run),
+        summaries.write_one,
+        index,
+        lambda run: book_unseen_rows(parts, run),
+    )
 
 
 def _build_loop(house: House, models: ModelGateway, index: SearchIndex) -> Parts:

@@ -10,10 +10,8 @@ import asyncpg
 from prometheus_client import Counter, Gauge
 
 from agent.adapters.run_store import ClaimedRun, LostClaim, RunStore, TakenOver
-from agent.core.replies import Address, by_person
 from common import db
 from common.clock import Clock
-from common.events import ReplyEvent
 from common.telemetry import continue_trace, get_logger
 
 _log = get_logger()
@@ -28,6 +26,8 @@ _SIDE_S = 1.0
 _HELPING = 50
 # A run that failed this often in different ways is not going to work: a person gets it (never an error).
 MAX_ATTEMPTS = 5
+# Before the second attempt twice this, doubled from one to the next, at most fifteen times this.
+PAUSE_S = 0.2
 _DATABASE_TROUBLE: tuple[type[BaseException], ...] = (*db.UNAVAILABLE, asyncpg.PostgresError)
 
 PlayRun = Callable[[ClaimedRun], Awaitable[None]]
@@ -38,6 +38,7 @@ GiveUpRun = Callable[[ClaimedRun, str], Awaitable[None]]
 class Worker:
     """``play`` answers one run; ``give_up`` passes one that keeps failing to a person.
 
+    ``look_up`` books what a run's dead worker may have moved and couldn't book; it may raise what a remote call does.
     ``on_the_side`` does a piece of work that no customer waits for, one at a time, and says whether there was any.
     """
 
@@ -49,6 +50,7 @@ class Worker:
     give_up: GiveUpRun
     claim_ttl_s: float = 6.0
     most_at_once: int = 300
+    look_up: Callable[[ClaimedRun], Awaitable[None]] | None = None
     on_the_side: Callable[[], Awaitable[bool]] | None = None
     _held: dict[str, tuple[ClaimedRun, "asyncio.Task[None]"]] = field(default_factory=dict, init=False)
     _wake: asyncio.Event = field(default_factory=asyncio.Event, init=False)
@@ -112,15 +114,10 @@ class Worker:
 
     async def _settle(self, run: ClaimedRun) -> None:
         try:
-            if run.owner != "agent":
-                await self._leave_to_person(run)
-            elif run.attempts > MAX_ATTEMPTS:
-                await self.give_up(run, f"{run.attempts - 1} attempts failed")
-            else:
-                await self.play(run)
-            _RUNS.labels("ended").inc()
-        except TakenOver:
-            await self._leave_to_person(run)
+            try:
+                await self._end(run)
+            except TakenOver:
+                await self._leave(run)
         except LostClaim:
             _RUNS.labels("lost").inc()
         except _DATABASE_TROUBLE:
@@ -130,21 +127,28 @@ class Worker:
                 "run failed", run=run.message_id, attempt=run.attempts, error=type(error).__name__, exc_info=error
             )
             _RUNS.labels("failed").inc()
-            await asyncio.sleep(min(0.2 * 2**run.attempts, 3.0))
+            await asyncio.sleep(min(PAUSE_S * 2**run.attempts, 15 * PAUSE_S))
             await self.runs.hand_back([run])
             self._wake.set()
 
-    async def _leave_to_person(self, run: ClaimedRun) -> None:
-        def silent(owner_version: int) -> list[ReplyEvent]:
-            progress = run.state.run_for(run.message_id)
-            address = Address.of(run.work.message, owner_version)
-            if progress.next_seq == 2:
-                return by_person(address)
-            return [address.done(progress.next_seq, "human", " ".join(progress.said), handoff=True)]
+    async def _end(self, run: ClaimedRun) -> None:
+        if not run.is_ours:
+            raise TakenOver
+        if run.attempts > MAX_ATTEMPTS:
+            await self.give_up(run, f"{run.attempts - 1} attempts failed")
+        else:
+            await self.play(run)
+        _RUNS.labels("ended").inc()
 
-        with contextlib.suppress(LostClaim):
-            await self.runs.finish_silently(run, silent, self.clock.now())
-        _RUNS.labels("with_person").inc()
+    async def _leave(self, run: ClaimedRun) -> None:
+        # A ledger that stays away keeps nobody from the end of their message.
+        if self.look_up is not None and run.attempts <= MAX_ATTEMPTS:
+            await self.look_up(run)
+        if await self.runs.leave(run, self.clock.now()):
+            _RUNS.labels("begun_over").inc()
+            self._wake.set()
+        else:
+            _RUNS.labels("with_person").inc()
 
     async def _work_on_the_side(self, act: Callable[[], Awaitable[bool]]) -> None:
         """Beside the runs and never before them: a summary takes as long as a model does."""

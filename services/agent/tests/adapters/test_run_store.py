@@ -128,7 +128,7 @@ async def test_what_was_done_before_a_person_came_stays_known(make_bench: Any, m
     run.state.run_for("msg_1").moved_keys = ["refund:2"]
     async with bench.pool.acquire() as conn:
         await save_owner(conn, "conv_1", 1, "dana", "with_person")
-    await bench.parts.runs.finish_silently(run, lambda _version: [], NOW)
+    assert not await bench.parts.runs.leave(run, NOW)
     after = (await remembered(bench)).memory
     assert after.actions == {"refund:1": old, "refund:2": new}
     assert after.turns == 0, "only the deeds are kept, for all else the person's word counts"

@@ -30,6 +30,7 @@ ROW: Schema = {
         "key": _TEXT,
         "kind": {"enum": ["refund", "cancel", "address_change", "return_label", "account_change"]},
         "customer_id": _TEXT,
+        "message_id": {"type": ["string", "null"], "description": "The customer's message that asked for it"},
         "status": {"enum": ["pending", "awaiting_approval", "succeeded", "rejected", "failed"]},
         "amount": {"type": ["string", "null"]},
         "currency": {"type": ["string", "null"]},

@@ -9,7 +9,7 @@ from prometheus_client import Counter
 
 from agent.adapters.store import load_transcript
 from agent.core.ownership import PEOPLE
-from agent.core.packet import Case, build_packet, priority_of, queue_of
+from agent.core.packet import Case, build_packet, priority_of, queue_of, with_rows
 from agent.core.state import Memory
 from common import db
 from common.events import HandoffOpened
@@ -25,6 +25,13 @@ _TAKE = """
 update conversations set status = 'with_person', owner = $3, owner_version = owner_version + 1,
        version = version + 1, updated_at = now()
 where id = $1 and owner = 'agent' and owner_version = $2 returning owner_version, verified_fields
+"""
+_LATEST = """
+select id, packet from handoffs where conversation_id = $1 order by owner_version desc limit 1 for update
+"""
+_SAVE_PACKET = """
+update handoffs set packet = $2 where id = $1
+returning id, conversation_id, reason, priority, queue, packet, owner_version, opened_at
 """
 _INSERT = """
 insert into handoffs (id, conversation_id, reason, priority, queue, packet, owner_version, opened_at)
@@ -117,6 +124,19 @@ async def insert_handoff(
 def count_handoff(reason: HandoffReason) -> None:
     """Count one opened handoff (SPEC §8); for whoever opened it, once its transaction has committed."""
     _HANDOFFS.labels(reason).inc()
+
+
+async def add_to_packet(
+    conn: db.Connection, conversation_id: str, rows: list[Json], *, cause: str, now: datetime
+) -> None:
+    """Show whoever has the conversation rows that moved while they took it, in the caller's transaction."""
+    found = await conn.fetchrow(_LATEST, conversation_id)
+    if found is not None:
+        row = await conn.fetchrow(_SAVE_PACKET, found["id"], with_rows(found["packet"], rows))
+        assert row is not None
+        event = await _event_of(conn, row)
+        event_id = derived_id("handoff", event.handoff_id, cause)
+        await enqueue(conn, HANDOFFS, event.conversation_id, event, occurred_at=now, event_id=event_id)
 
 
 async def load_open_handoff(conn: db.Connection, conversation_id: str) -> str | None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import asyncpg
 
-from agent.adapters.handoff_store import HandoffDraft, insert_handoff
+from agent.adapters.handoff_store import HandoffDraft, add_to_packet, insert_handoff
 from agent.adapters.sending import enqueue_replies, outgoing_replies
 from agent.adapters.store import save_state, save_words
-from agent.core.endings import keep_deeds
+from agent.core.endings import begin_over, belongs_to_people
+from agent.core.replies import Address, cut_short
 from agent.core.state import ConversationState
 from common import db
 from common.crash import crash_point
@@ -112,6 +113,13 @@ select (select count(*) from ended) as ours, (select count(*) from woken),
            and r.message_id <> $1 order by r.seq limit 1) as followed_by
 from held
 """  # noqa: S608 - our own constants
+_HOLD = "select message_id from runs where message_id = $1 and version = $2 and status = 'running' for update"
+_STANDING = "select owner, owner_version, status, run_state from conversations where id = $1 for update"
+# Still one that was begun, so that no later message goes ahead of it; what failed before the person came is forgiven.
+_BEGIN_OVER = """
+update runs set status = 'queued', claimed_by = null, claim_expires_at = null, version = version + 1, attempts = 1
+where message_id = $1
+"""
 _FOLLOWED_BY = "select route from runs where conversation_id = $1 and status <> 'done' order by seq limit 1"
 
 
@@ -144,6 +152,11 @@ class ClaimedRun:
     owner_version: int
     followed_by: str | None = None
     trace: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it may be played from its checkpoint: the agent's, and no person was here since that was saved."""
+        return self.owner == "agent" and self.state.run_for(self.message_id).owner_version in (None, self.owner_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +223,7 @@ class RunStore:
     async def checkpoint(self, run: ClaimedRun, events: Sequence[ReplyEvent] = (), now: datetime | None = None) -> None:
         """Save the state and send ``events`` with it. Raises LostClaim, or TakenOver when a person owns it now."""
         await crash_point("run.before_checkpoint")
+        run.state.run_for(run.message_id).owner_version = run.owner_version
         saved = run.message_id, run.version, run.state.model_dump_json(), run.owner_version
         if events:
             assert now is not None
@@ -238,31 +252,43 @@ class RunStore:
         run.followed_by = _require_ours(row)["followed_by"]
         await crash_point("run.after_finish")
 
-    async def finish_silently(self, run: ClaimedRun, make_events: Any, now: datetime) -> None:
-        """End a run whose conversation a person owns: ``make_events(owner_version)`` gives an ending without new words.
+    async def leave(self, run: ClaimedRun, now: datetime) -> bool:
+        """Give up a run whose conversation a person took; True says that it is the agent's again and the run queued.
 
-        What had been said before the person came stays said, and stands in the transcript; what had been done stays
-        known, for the day the conversation comes back.
+        What had been said before they came stays said, what had been done is shown, known to the conversation and,
+        while they have it, in their packet. A message that is theirs ends without new words; one that they gave back is
+        begun anew, since its old thread knows nothing of them.
         """
-        said = " ".join(run.state.run_for(run.message_id).said)
+        progress = run.state.run_for(run.message_id)
+        moved = {key: row for key in progress.moved_keys if (row := run.state.memory.actions.get(key)) is not None}
 
-        async def work(conn: db.Connection) -> None:
-            ended = await conn.fetchval(_FINISH_RUN, run.message_id, run.version, "with_person", None)
-            if ended is None:
+        async def work(conn: db.Connection) -> bool:
+            if await conn.fetchval(_HOLD, run.message_id, run.version) is None:
                 raise LostClaim("the run is somebody else's")
-            row = await conn.fetchrow(
-                "select owner_version, run_state from conversations where id = $1 for update", run.conversation_id
-            )
+            row = await conn.fetchrow(_STANDING, run.conversation_id)
             assert row is not None, "a run has its conversation"
+            theirs = belongs_to_people(row["owner"], row["status"])
             saved = ConversationState.model_validate(row["run_state"])
-            if keep_deeds(saved.memory, run.state, run.message_id):
+            saved.memory.actions.update(moved)
+            address = Address.of(run.work.message, row["owner_version"])
+            if theirs:
+                await conn.execute(_FINISH_RUN, run.message_id, run.version, "with_person", None)
+                events = cut_short(address, progress.next_seq, progress.untold, progress.said)
+                if progress.said:
+                    await save_words(conn, run.conversation_id, run.message_id, "agent", " ".join(progress.said))
+            else:
+                await conn.execute(_BEGIN_OVER, run.message_id)
+                saved.run = begin_over(progress)
+                events = address.actions(progress.next_seq, progress.untold)
+            if moved or not theirs:
                 await save_state(conn, run.conversation_id, saved.model_dump(mode="json"))
-            if said:
-                await save_words(conn, run.conversation_id, run.message_id, "agent", said)
-            await enqueue_replies(conn, make_events(row["owner_version"]), now)
+            await enqueue_replies(conn, events, now)
+            if moved and theirs:
+                await add_to_packet(conn, run.conversation_id, list(moved.values()), cause=run.message_id, now=now)
             run.followed_by = await conn.fetchval(_FOLLOWED_BY, run.conversation_id)
+            return not theirs
 
-        await db.in_transaction(self._pool, work)
+        return await db.in_transaction(self._pool, work)
 
     async def finish_with_handoff(self, run: ClaimedRun, draft: HandoffDraft, make_ending: Any, now: datetime) -> int:
         """End the run and open the handoff in one transaction: status, owner version, row, events (SPEC §2).

@@ -1,6 +1,6 @@
 """What a conversation carries over when a message has been answered."""
 
-from agent.core.state import ConversationState, Memory, RunProgress
+from agent.core.state import Memory, RunProgress
 from common.events import WorkItem
 
 # Wishes that need a deed: a turn about one of them that got nothing done is a turn without progress.
@@ -44,12 +44,19 @@ def begin_anew(memory: Memory) -> None:
     memory.agent_seconds = 0.0
 
 
-def keep_deeds(saved: Memory, cut_short: ConversationState, message_id: str) -> bool:
-    """Add what a run did before a person cut it short to what the conversation remembers; False if it did nothing."""
-    moved = cut_short.run_for(message_id).moved_keys
-    rows = {key: cut_short.memory.actions[key] for key in moved if key in cut_short.memory.actions}
-    saved.actions.update(rows)
-    return bool(rows)
+def belongs_to_people(owner: str, status: str) -> bool:
+    """Say whether a message in hand is a person's to answer: theirs still, or closed by them as it stood."""
+    return owner != "agent" or status == "closed"
+
+
+def begin_over(run: RunProgress) -> RunProgress:
+    """Return the checkpoint of a message whose conversation a person had and gave back while it was in work.
+
+    What the customer has got of it and what was done for it stays; what the model had in mind doesn't, since it knew
+    nothing of what the person said and did.
+    """
+    kept = {"message_id", "said", "citations", "moved_rows", "moved_keys"}
+    return RunProgress(**run.model_dump(include=kept), next_seq=run.next_seq + len(run.untold))
 
 
 def waits_for_approval(memory: Memory) -> bool:

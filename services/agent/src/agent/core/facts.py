@@ -125,6 +125,15 @@ def merge_ledger(rows: list[Json], memory: Memory) -> None:
         )
 
 
+def book_own_row(row: Json, memory: Memory, run: RunProgress) -> None:
+    """Book a row of the ledger that this message moved without our having got the answer; nobody has told of it."""
+    merge_ledger([row], memory)
+    if row["key"] not in run.moved_keys:
+        run.moved_rows += 1
+        run.moved_keys.append(row["key"])
+    run.untold.append(memory.actions[row["key"]])
+
+
 def _remember_orders(name: str, result: Any, memory: Memory) -> None:
     if not isinstance(result, dict):
         return

@@ -114,5 +114,18 @@ def build_packet(case: Case, memory: Memory, transcript: list[Json], verified_fi
     }
 
 
+def with_rows(packet: Json, rows: list[Json]) -> Json:
+    """Return the packet of an open handoff with rows that moved after it was opened, and the step that follows."""
+    shown = [{field: row.get(field) for field in _SHOWN_ACTION} for row in rows]
+    actions = {row["key"]: row for row in [*packet["actions"], *shown]}
+    why = packet["reason"]
+    case = Case(why["code"], why["detail"], packet["language"], why["intent"], None, why.get("topic"))
+    return packet | {
+        "actions": list(actions.values()),
+        "pending_approvals": [row for row in actions.values() if row["status"] == "awaiting_approval"],
+        "next_step": next_step(case, Memory(actions=actions)),
+    }
+
+
 def _first(memory: Memory, status: str) -> str | None:
     return next((key for key, row in memory.actions.items() if row.get("status") == status), None)

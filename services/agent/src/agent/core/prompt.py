@@ -20,6 +20,10 @@ _LANGUAGES: dict[Language, str] = {"en": "English", "es": "Spanish", "fr": "Fren
 # About 3,000 tokens of earlier talk; what matters beyond it stands in the facts.
 _HISTORY_CHARS = 12_000
 _HISTORY_MESSAGES = 16
+_GIVEN_BACK = (
+    "What stands above was written by a colleague, who has now given the conversation back to you. Answer what is still "
+    "open of the customer's message, without repeating or contradicting the colleague."
+)
 
 _SYSTEM = """\
 You are the support agent of an online store: an AI, and you say so when asked. You solve the customer's problem with the
@@ -86,10 +90,11 @@ def in_window(transcript: list[Json]) -> list[Json]:
     return kept[::-1]
 
 
-def conversation_messages(work: WorkItem, transcript: list[Json]) -> list[Json]:
+def conversation_messages(work: WorkItem, transcript: list[Json], since: Sequence[str] = ()) -> list[Json]:
     """Return earlier talk as alternating turns, newest that fit, then the message to answer.
 
-    ``transcript`` is ``[{"sender","text"}]``, oldest first, without the current message.
+    ``transcript`` is ``[{"sender","text"}]``, oldest first, without the current message; ``since`` what colleagues
+    wrote after it, before they gave the conversation back.
     """
     turns: list[Json] = []
     for entry in in_window(transcript):
@@ -98,7 +103,17 @@ def conversation_messages(work: WorkItem, transcript: list[Json]) -> list[Json]:
     while turns and turns[0]["role"] == "assistant":
         turns.pop(0)
     turns.append({"role": "user", "content": [{"type": "text", "text": work.message.text or "…"}]})
+    if since:
+        _append(turns, "assistant", "\n".join(since))
+        turns.append(_note(_GIVEN_BACK))
     return turns
+
+
+def said_since(message_id: str, transcript: list[Json]) -> list[Json]:
+    """Return the entries that colleagues wrote after the customer's message."""
+    ids = [entry["message_id"] for entry in transcript]
+    after = transcript[ids.index(message_id) + 1 :] if message_id in ids else []
+    return [entry for entry in after if entry["sender"] == "staff"]
 
 
 def mend_request(sentences: list[str], sent: Sequence[str] = ()) -> Json:

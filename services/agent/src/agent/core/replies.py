@@ -45,6 +45,10 @@ class Address:
         data |= {field: row[field] for field in _ACTION_FIELDS if row.get(field) is not None}
         return self._event(seq, "action", data)
 
+    def actions(self, first_seq: int, rows: Sequence[Json]) -> list[ReplyEvent]:
+        """One action a changed row."""
+        return [self.action(first_seq + n, row) for n, row in enumerate(rows)]
+
     def token(self, seq: int, text: str) -> ReplyEvent:
         return self._event(seq, "token", {"text": text})
 
@@ -110,6 +114,12 @@ class Address:
 def reply_event_id(event: ReplyEvent) -> str:
     """The same event has the same id however often a step is repeated."""
     return derived_id("reply", event.message_id, str(event.seq))
+
+
+def cut_short(address: Address, next_seq: int, untold: Sequence[Json], said: Sequence[str]) -> list[ReplyEvent]:
+    """How a message ends that a person took over: what was done is shown and what was said stands, nothing is new."""
+    done = address.done(next_seq + len(untold), "human", " ".join(said), handoff=True)
+    return [*address.actions(next_seq, untold), done]
 
 
 def by_person(address: Address) -> list[ReplyEvent]:

@@ -45,6 +45,8 @@ class RunProgress(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     message_id: str
+    # The owner version it was saved under: under another one a person was here in between.
+    owner_version: int | None = None
     # When work on it began (ISO, UTC): the turn's time budget goes on counting in the worker that takes over.
     started_at: str | None = None
     # The message itself, then assistant and tool-result turns, as content blocks; whole rounds only.
@@ -68,7 +70,8 @@ class RunProgress(BaseModel):
     # that stand in ``rounds``; the others are of a turn that is being written, or was when its writer died.
     said: list[str] = []
     said_in_rounds: int = 0
-    shown_actions: list[str] = []
+    # Rows that this message moved and that no `action` has told the customer of yet.
+    untold: list[Json] = []
     citations: list[Json] = []
     # How sure the router was of the wish behind a held write when it was uttered, and what the guard said of it then;
     # the "yes" or the code by itself says nothing.

@@ -81,6 +81,13 @@ def out_of_time(step: Step, run: RunProgress, limits: Limits, spent_s: float) ->
     return None if limits.left_s(spent_s) > needed_s else f"the message's time ran out after {spent_s:.0f} s"
 
 
+def may_have_written(run: RunProgress) -> bool:
+    """Say whether a worker that died at this checkpoint may have made a write that it couldn't book any more."""
+    if run.turn is None or not tools_may_run(run):
+        return False
+    return any(call["name"] in WRITES and call["id"] not in run.results for call in run.turn.calls)
+
+
 def tools_may_run(run: RunProgress) -> bool:
     """A tool runs only if the turn really ended to have it run (R16); cut-off arguments can parse."""
     return run.turn is not None and run.turn.stop_reason == "tool_use"

@@ -13,7 +13,7 @@ from agent.core.endings import close_turn, waits_for_approval
 from agent.core.guarding import guard_of, take_in_words
 from agent.core.handoff import HandOver, decide_handoff
 from agent.core.links import links_said, remember_links
-from agent.core.prompt import context_note, conversation_messages, in_window, mend_request
+from agent.core.prompt import context_note, conversation_messages, in_window, mend_request, said_since
 from agent.core.replies import Address
 from agent.core.situation import Wording, situation_of
 from agent.core.state import RunProgress
@@ -35,7 +35,6 @@ from agent.loop.live import LiveReply
 from agent.loop.parts import Parts
 from agent.loop.speaking import deeds_of, judge_early, judge_words, refresh_rows, safe_words
 from agent.loop.tools import TROUBLE, book_refusal, judge_next, once_back, run_call
-from common.events import ReplyEvent
 from common.models import BudgetSpent, ModelRequest, ModelsDown
 
 
@@ -66,13 +65,14 @@ class Play:
         if progress.rounds:
             return
         self.memory.customer = await self.parts.customers.of_message(work.message, self.memory.customer)
-        # The first message has nothing before it.
-        is_first = work.message.seq == 1
+        # The first message has nothing before it, and nothing after it as long as nobody else had the conversation.
+        is_first = work.message.seq == 1 and self.run.owner_version == 1
         transcript = [] if is_first else await load_transcript(self.parts.pool, self.run.conversation_id, 40)
-        earlier = [e for e in transcript if e["message_id"] != self.run.message_id]
-        progress.rounds = conversation_messages(work, earlier)
+        since = said_since(self.run.message_id, transcript)
+        earlier = [e for e in transcript if e["message_id"] != self.run.message_id and e not in since]
+        progress.rounds = conversation_messages(work, earlier, [e["text"] for e in since])
         take_in_words(self.memory, in_window(earlier), self.run.message_id, work.message.text)
-        ours = (link for e in earlier if e["sender"] != "customer" for link in links_said(e["text"]))
+        ours = (link for e in [*earlier, *since] if e["sender"] != "customer" for link in links_said(e["text"]))
         remember_links(self.memory.links, [link for link in ours if link not in self.memory.links])
         told = [e["message_id"] for e in earlier if e["sender"] != "customer"]
         moment = Moment(self.run.owner_version, told[-1] if told else None)
@@ -152,11 +152,11 @@ class Play:
             await self._save()
         self.still_ours = False
         try:
-            called = await run_call(self.parts, self.run, judged)
+            await run_call(self.parts, self.run, judged)
         except SessionOver:
             await self._hand_over(HandOver("stuck", "the session ended"), notice="session_over")
             return
-        await self._save(called.events)
+        await self._save()
 
     async def _close_round(self) -> None:
         progress = self.progress
@@ -237,8 +237,17 @@ class Play:
         )
         self.ended = True
 
-    async def _save(self, events: tuple[ReplyEvent, ...] = ()) -> None:
-        await self.parts.runs.checkpoint(self.run, events, self.parts.clock.now())
+    async def _save(self) -> None:
+        """Save the checkpoint, and with it show the customer what was moved since the last one."""
+        progress, before = self.progress, (self.progress.next_seq, self.progress.untold)
+        events = Address.of(self.run.work.message, self.run.owner_version).actions(*before)
+        progress.next_seq, progress.untold = progress.next_seq + len(events), []
+        try:
+            await self.parts.runs.checkpoint(self.run, events, self.parts.clock.now())
+        except BaseException:
+            # Not shown as far as we know: whoever ends this run now still has to.
+            progress.next_seq, progress.untold = before
+            raise
         self.still_ours = True
 
     def _elapsed_s(self, now: datetime) -> float:

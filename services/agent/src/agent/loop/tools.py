@@ -1,23 +1,20 @@
 """Runs one tool call of a saved turn: judged first, in the customer's name, booked before anything is said."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from agent.adapters.run_store import ClaimedRun
 from agent.adapters.toolgateway import SessionOver, Toolgateway
 from agent.core.confirming import confidence_of, hold
-from agent.core.facts import KIND_OF_TOOL, merge_ledger, remember_answer
+from agent.core.facts import KIND_OF_TOOL, book_own_row, remember_answer
 from agent.core.guarding import guard_of, take_in_records
 from agent.core.links import links_of, remember_links, with_shown_links
-from agent.core.replies import Address
 from agent.core.state import Memory, RunProgress, worse_guard
-from agent.core.steps import TURN_CUT, tools_may_run
+from agent.core.steps import TURN_CUT, may_have_written, tools_may_run
 from agent.core.toolcalls import OWN_TOOLS, WRITES, Answer, Run, judge_call
 from agent.loop.guarding import judge_texts
 from agent.loop.parts import Parts
 from common.errors import OutcomeUnknown, Transient
-from common.events import ReplyEvent
 
 Json = dict[str, Any]
 # Longer than any order number, key or time of the systems; shorter than an order that somebody encoded.
@@ -27,13 +24,6 @@ _UNTIL_BACK_S = (0.3, 0.7, 1.0, 2.0, 3.0)
 TROUBLE: tuple[type[Transient | OutcomeUnknown], ...] = (Transient, OutcomeUnknown)
 _T = TypeVar("_T")
 _HAND_REASONS = frozenset({"asked", "sensitive", "policy", "stuck", "upset"})
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """One answered call: the events it gives the customer to see."""
-
-    events: tuple[ReplyEvent, ...] = ()
 
 
 def judge_next(parts: Parts, schemas: dict[str, Any], progress: RunProgress, position: int) -> Run | Answer:
@@ -52,8 +42,11 @@ def book_refusal(answer: Answer, progress: RunProgress) -> None:
     progress.failed_calls += 1
 
 
-async def run_call(parts: Parts, run: ClaimedRun, call: Run) -> Called:
-    """Run one call that may run and book its answer. Raises SessionOver when no valid session can be had."""
+async def run_call(parts: Parts, run: ClaimedRun, call: Run) -> None:
+    """Run one call that may run and book its answer; a row that it moved is then ``untold``.
+
+    Raises SessionOver when no valid session can be had.
+    """
     progress, memory = run.state.run_for(run.message_id), run.state.memory
     progress.seen_calls[call.canonical] = progress.seen_calls.get(call.canonical, 0) + 1
     progress.invented_in_a_row = 0
@@ -66,13 +59,23 @@ async def run_call(parts: Parts, run: ClaimedRun, call: Run) -> Called:
     await _mind_the_text(parts, call, answer, progress, memory)
     if await _needs_code(parts, run, call, answer, memory):
         answer = {"status": "denied", "result": {"reason": "a one-time code was sent; ask the customer for it"}}
-    row = remember_answer(call.name, call.args, answer, memory, progress)
+    known = tuple(progress.moved_keys)
+    moved = remember_answer(call.name, call.args, answer, memory, progress)
     progress.results[call.call_id] = answer
-    if row is None or not await _is_news(parts, run, row, answer):
-        return Called()
-    event = Address.of(run.work.message, run.owner_version).action(progress.next_seq, row)
-    progress.next_seq += 1
-    return Called((event,))
+    if not answer["result"].get("repeated"):
+        progress.untold += [moved] if moved is not None else []
+    elif answer["result"].get("key") not in known:
+        await _claim_own_row(parts, run, answer["result"].get("key"))
+
+
+async def book_unseen_rows(parts: Parts, run: ClaimedRun) -> None:
+    """Book what this message moved before the worker that asked for it died. Raises Transient or OutcomeUnknown."""
+    progress = run.state.run_for(run.message_id)
+    if run.attempts == 1 or not may_have_written(progress):
+        return
+    for row in await parts.tools.list_actions(run.conversation_id):
+        if row.get("message_id") == run.message_id and row["key"] not in progress.moved_keys:
+            book_own_row(row, run.state.memory, progress)
 
 
 def _own_tool(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -> Json:
@@ -143,17 +146,20 @@ async def _call_once_back(parts: Parts, call: Run, context: Json, statement: str
 async def _look_for_row(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -> Json:
     """The answer to a write was lost: its row says what happened; without one nobody may guess, a person looks (R3)."""
     wanted = (KIND_OF_TOOL[call.name], call.args.get("order_id"), call.args.get("line_id"))
-    try:
-        # A toolgateway that died with the answer is waited for while it comes back.
-        rows = await once_back(parts.tools, TROUBLE, lambda: parts.tools.list_actions(run.conversation_id))
-    except TROUBLE:
-        rows = []
-    for row in reversed(rows):
+    for row in reversed(await _ledger_rows(parts, run.conversation_id)):
         if (row["kind"], row.get("order_id"), row.get("line_id")) == wanted:
             known = {f: row.get(f) for f in ("key", "status", "amount", "currency")}
             return {"status": row["status"], "result": known | {"reference": row.get("external_ref")}}
     progress.hand_reason = "policy"
     return {"status": "error", "result": {"reason": "the outcome is not known; a colleague looks into it"}}
+
+
+async def _ledger_rows(parts: Parts, conversation_id: str) -> list[Json]:
+    """Return the ledger's rows; a toolgateway that died with an answer is waited for while it comes back."""
+    try:
+        return await once_back(parts.tools, TROUBLE, lambda: parts.tools.list_actions(conversation_id))
+    except TROUBLE:
+        return []
 
 
 async def _mind_the_text(parts: Parts, call: Run, answer: Json, progress: RunProgress, memory: Memory) -> None:
@@ -176,21 +182,14 @@ async def _needs_code(parts: Parts, run: ClaimedRun, call: Run, answer: Json, me
     return True
 
 
-async def _is_news(parts: Parts, run: ClaimedRun, row: Json, answer: Json) -> bool:
-    """One event a change: a row that an earlier conversation already made is told in words, not as an action.
+async def _claim_own_row(parts: Parts, run: ClaimedRun, key: str | None) -> None:
+    """A repeated answer may be our own lost one, of a dead worker's call or of this call's first try.
 
-    After a crash the repeated answer may be our own lost one; the ledger knows whose conversation made the row.
+    One event a change: the ledger knows which message asked for the row. What another one did is told in words.
     """
-    if not (answer.get("result") or {}).get("repeated"):
-        return True
-    if run.attempts == 1:
-        return False
-    try:
-        rows = await parts.tools.list_actions(run.conversation_id)
-    except (Transient, OutcomeUnknown):
-        return False
-    merge_ledger(rows, run.state.memory)
-    return any(r["key"] == row["key"] for r in rows)
+    for row in await _ledger_rows(parts, run.conversation_id):
+        if row["key"] == key and row.get("message_id") == run.message_id:
+            book_own_row(row, run.state.memory, run.state.run_for(run.message_id))
 
 
 def _prose(value: Any) -> list[str]:

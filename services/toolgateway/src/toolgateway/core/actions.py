@@ -90,6 +90,8 @@ def ledger_columns(action: Action) -> dict[str, Any]:
         "kind": action.kind,
         "customer_id": action.customer_id,
         "conversation_id": action.conversation_id,
+        # Which message asked for it: a worker that lost the answer knows its own row by this.
+        "message_id": action.context.get("message_id"),
         "order_id": action.order_id,
         "line_id": action.line_id,
         "amount": action.amount_text,
