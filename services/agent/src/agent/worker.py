@@ -12,6 +12,7 @@ from prometheus_client import Counter, Gauge
 from agent.adapters.run_store import ClaimedRun, LostClaim, RunStore, TakenOver
 from common import db
 from common.clock import Clock
+from common.errors import OutcomeUnknown, Transient
 from common.telemetry import continue_trace, get_logger
 
 _log = get_logger()
@@ -135,6 +136,9 @@ class Worker:
         if not run.is_ours:
             raise TakenOver
         if run.attempts > MAX_ATTEMPTS:
+            if self.look_up is not None:
+                with contextlib.suppress(Transient, OutcomeUnknown):
+                    await self.look_up(run)
             await self.give_up(run, f"{run.attempts - 1} attempts failed")
         else:
             await self.play(run)

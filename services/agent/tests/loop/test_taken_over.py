@@ -9,7 +9,9 @@ import pytest
 
 from agent.adapters.run_store import ClaimedRun
 from agent.adapters.store import save_words
+from agent.core.handoff import HandOver
 from agent.core.state import ConversationState
+from agent.loop.handing_over import hand_over
 from agent.loop.play import play_agent_run
 from agent.loop.tools import book_unseen_rows
 from agent.owner_api import OwnerChange, _set_owner
@@ -39,10 +41,6 @@ async def move(bench: Any, *actions: Any) -> None:
         await _set_owner(bench.pool, "conv_1", OwnerChange(action=action, staff="dana"), SystemClock())
 
 
-async def never(_run: ClaimedRun, _why: str) -> None:
-    raise AssertionError
-
-
 async def work_until_done(bench: Any) -> None:
     """One loop worker, until every run has ended."""
 
@@ -52,7 +50,11 @@ async def work_until_done(bench: Any) -> None:
     async def play(run: ClaimedRun) -> None:
         await play_agent_run(bench.parts, run)
 
-    worker = Worker("w1", ("agent",), bench.parts.runs, SystemClock(), play, never, look_up=look_up)
+    async def give_up(run: ClaimedRun, why: str) -> None:
+        parts = bench.parts
+        await hand_over(parts.runs, parts.customers, parts.clock, run, HandOver("stuck", why), route="agent")
+
+    worker = Worker("w1", ("agent",), bench.parts.runs, SystemClock(), play, give_up, look_up=look_up)
     running = asyncio.create_task(worker.run())
     try:
         async with asyncio.timeout(20):
@@ -260,3 +262,21 @@ async def test_a_row_that_an_earlier_message_made_is_told_in_words_alone(make_be
     await work_until_done(bench)
     assert [e["event"] for e in await bench.events()] == ["token", "done"]
     assert (await bench.done())["reply"] == TRUE_WORDS
+
+
+@pytest.mark.parametrize("route", ["upset", "given up"])
+async def test_a_refund_of_a_dead_worker_is_shown_although_the_next_only_hands_over(
+    make_bench: Any, make_work: Any, route: str
+) -> None:
+    bench = make_bench(refunds())
+    await bench.arrive(make_work())
+    await die_in_the_write(bench)
+    upset, worn = "work = jsonb_set(work, '{sentiment}', '-0.9')", "attempts = 5"
+    await bench.pool.execute(f"update runs set {upset if route == 'upset' else worn}")
+    await work_until_done(bench)
+    events = await bench.events()
+    assert [(e["seq"], e["event"]) for e in events[:2]] == [(2, "action"), (3, "token")]
+    assert [e["seq"] for e in events] == list(range(2, len(events) + 2))
+    assert (await bench.done())["handoff"] is True
+    assert [row["key"] for row in (await packets(bench))[-1]["actions"]] == [KEY]
+    assert len(bench.tools.calls) == 1

@@ -10,7 +10,7 @@ import pytest
 
 from agent import worker as worker_module
 from agent.adapters.run_store import ClaimedRun, Ending
-from agent.worker import Worker
+from agent.worker import MAX_ATTEMPTS, GiveUpRun, Worker
 from common.clock import SystemClock
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -22,8 +22,10 @@ async def never(_run: ClaimedRun, _why: str) -> None:
 
 
 @asynccontextmanager
-async def working(bench: Any, play: Callable[[ClaimedRun], Awaitable[None]], **over: Any) -> AsyncIterator[Worker]:
-    worker = Worker("w1", ("agent",), bench.parts.runs, SystemClock(), play, never, **over)
+async def working(
+    bench: Any, play: Callable[[ClaimedRun], Awaitable[None]], give_up: GiveUpRun = never, **over: Any
+) -> AsyncIterator[Worker]:
+    worker = Worker("w1", ("agent",), bench.parts.runs, SystemClock(), play, give_up, **over)
     running = asyncio.create_task(worker.run())
     try:
         yield worker
@@ -161,3 +163,81 @@ async def test_work_on_the_side_is_done_while_runs_keep_coming_and_may_fail(
         await bench.arrive(make_work())
         worker.wake()
         assert await next_of(play.answered) == "msg_1"
+
+
+async def test_a_run_in_hand_is_given_back_when_its_worker_has_to_stop(make_bench: Any, make_work: Any) -> None:
+    bench, released = make_bench(), asyncio.Event()
+    await bench.arrive(make_work())
+    playing = Answering(bench)
+    playing.may_end.clear()
+
+    async def play(run: ClaimedRun) -> None:
+        try:
+            await playing(run)
+        finally:
+            # Whatever a run still does on its way out is done before its claim is given back.
+            assert await bench.pool.fetchval("select claimed_by from runs") == "w1"
+            released.set()
+
+    async with working(bench, play, claim_ttl_s=3_600.0):
+        assert await next_of(playing.began) == "msg_1"
+    assert released.is_set()
+    assert playing.answered.empty()
+    again = await bench.claim("w2")
+    assert (again.attempts, again.message_id) == (2, "msg_1")
+    await bench.parts.runs.finish(again, Ending("answered", [], "hello"), NOW)
+
+
+async def test_a_worker_that_stops_while_the_database_is_away_still_stops(make_bench: Any, make_work: Any) -> None:
+    bench = make_bench()
+    await bench.arrive(make_work())
+    play = Answering(bench)
+    play.may_end.clear()
+    tries = []
+
+    async def hand_back(held: Any) -> None:
+        tries.append([run.message_id for run in held])
+        raise OSError("the database is away")
+
+    bench.parts.runs.hand_back = hand_back
+    async with working(bench, play):
+        assert await next_of(play.began) == "msg_1"
+    assert tries == [["msg_1"]]
+
+
+async def test_a_run_that_fails_five_times_is_given_up_to_a_person(
+    make_bench: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "PAUSE_S", 0.0)
+    bench, attempts, given_up = make_bench(), [], asyncio.Queue[str]()
+    await bench.arrive(make_work())
+
+    async def play(run: ClaimedRun) -> None:
+        attempts.append(run.attempts)
+        raise KeyError("a bug")
+
+    async def give_up(run: ClaimedRun, why: str) -> None:
+        await bench.parts.runs.finish(run, Ending("handoff", [], ""), NOW)
+        given_up.put_nowait(why)
+
+    async with working(bench, play, give_up):
+        assert await next_of(given_up) == f"{MAX_ATTEMPTS} attempts failed"
+    assert attempts == [1, 2, 3, 4, 5]
+    assert await bench.pool.fetchval("select status from runs") == "done"
+
+
+async def test_a_run_may_fail_four_times_and_still_be_answered(
+    make_bench: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "PAUSE_S", 0.0)
+    bench = make_bench()
+    await bench.arrive(make_work())
+    answering = Answering(bench)
+
+    async def play(run: ClaimedRun) -> None:
+        if run.attempts < MAX_ATTEMPTS:
+            raise KeyError("a bug")
+        await answering(run)
+
+    async with working(bench, play):
+        assert await next_of(answering.answered) == "msg_1"

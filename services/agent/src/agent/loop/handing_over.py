@@ -60,7 +60,13 @@ async def hand_over(
 
     def ending(owner_version: int) -> Ending:
         address = Address.of(work.message, owner_version)
-        events = address.spoken(progress.next_seq, route, sentences, handoff_reason=why.reason, said=progress.said)
+        # What a dead worker moved and couldn't show any more comes before the words.
+        shown, words_from = (
+            address.actions(progress.next_seq, progress.untold),
+            progress.next_seq + len(progress.untold),
+        )
+        spoken = address.spoken(words_from, route, sentences, handoff_reason=why.reason, said=progress.said)
+        events = [*shown, *spoken]
         return Ending("handoff", events, whole, prompt_version=prompt_version, state=state)
 
     await runs.finish_with_handoff(run, draft, ending, now)

@@ -1,5 +1,6 @@
 """Plays one claimed run of the agent route: look at the checkpoint, take one step, save, again until it has ended."""
 
+import contextlib
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -34,7 +35,7 @@ from agent.loop.handing_over import hand_over
 from agent.loop.live import LiveReply
 from agent.loop.parts import Parts
 from agent.loop.speaking import deeds_of, judge_early, judge_words, refresh_rows, safe_words
-from agent.loop.tools import TROUBLE, book_refusal, judge_next, once_back, run_call
+from agent.loop.tools import TROUBLE, book_refusal, book_unseen_rows, judge_next, once_back, run_call
 from common.models import BudgetSpent, ModelRequest, ModelsDown
 
 
@@ -221,6 +222,8 @@ class Play:
             await self._hand_over(due)
 
     async def _hand_over(self, why: HandOver, notice: Phrase = "handoff") -> None:
+        with contextlib.suppress(*TROUBLE):
+            await book_unseen_rows(self.parts, self.run)
         # What was done in this very message is said before the notice, in the ledger's own words.
         before = tuple(deeds_of(self.progress, self.memory, self.run.work.language))
         await hand_over(

@@ -73,7 +73,7 @@ async def book_unseen_rows(parts: Parts, run: ClaimedRun) -> None:
     progress = run.state.run_for(run.message_id)
     if run.attempts == 1 or not may_have_written(progress):
         return
-    for row in await parts.tools.list_actions(run.conversation_id):
+    for row in await parts.tools.within(parts.limits.row_asks_s).list_actions(run.conversation_id):
         if row.get("message_id") == run.message_id and row["key"] not in progress.moved_keys:
             book_own_row(row, run.state.memory, progress)
 
