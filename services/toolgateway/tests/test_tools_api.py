@@ -32,6 +32,15 @@ async def test_a_second_ask_reads_the_first_row(gateway: Any) -> None:
     assert len(gateway.provider.moved()) == 1
 
 
+async def test_a_row_names_the_message_that_asked_first(gateway: Any) -> None:
+    clean = {"guard": "clean", "intent_confidence": 0.95}
+    for message in ("msg_1", "msg_2"):
+        await gateway.refund(context=clean | {"message_id": message})
+    await gateway.refund("L1", "39.00")
+    _, found = await gateway.send("GET", "/v1/actions?conversation_id=conv_1")
+    assert [(row["line_id"], row["message_id"]) for row in found["items"]] == [("L2", "msg_1"), ("L1", None)]
+
+
 @pytest.mark.parametrize("amount", ["250.00"])
 async def test_a_refund_above_the_limit_waits_for_a_person(gateway: Any, amount: str) -> None:
     answer = await gateway.refund("L3", amount)

@@ -30,6 +30,7 @@ MAX_ATTEMPTS = 5
 # Before the second attempt twice this, doubled from one to the next, at most fifteen times this.
 PAUSE_S = 0.2
 _DATABASE_TROUBLE: tuple[type[BaseException], ...] = (*db.UNAVAILABLE, asyncpg.PostgresError)
+_AWAY: tuple[type[Exception], ...] = (Transient, OutcomeUnknown)
 
 PlayRun = Callable[[ClaimedRun], Awaitable[None]]
 GiveUpRun = Callable[[ClaimedRun, str], Awaitable[None]]
@@ -124,9 +125,9 @@ class Worker:
         except _DATABASE_TROUBLE:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the customer gets an answer or a person
-            _log.error(
-                "run failed", run=run.message_id, attempt=run.attempts, error=type(error).__name__, exc_info=error
-            )
+            trace = None if isinstance(error, _AWAY) else error
+            kind = type(error).__name__
+            _log.error("run failed", run=run.message_id, attempt=run.attempts, error=kind, exc_info=trace)
             _RUNS.labels("failed").inc()
             await asyncio.sleep(min(PAUSE_S * 2**run.attempts, 15 * PAUSE_S))
             await self.runs.hand_back([run])
@@ -137,7 +138,7 @@ class Worker:
             raise TakenOver
         if run.attempts > MAX_ATTEMPTS:
             if self.look_up is not None:
-                with contextlib.suppress(Transient, OutcomeUnknown):
+                with contextlib.suppress(*_AWAY):
                     await self.look_up(run)
             await self.give_up(run, f"{run.attempts - 1} attempts failed")
         else:
