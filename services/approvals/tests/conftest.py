@@ -44,8 +44,9 @@ class Neighbours:
     # The account system accepts and doesn't answer.
     hanging: bool = False
     owners: FakeOwners = field(init=False)
-    # The agent service takes nothing in ("down"), or makes the move and its answer is lost ("lost").
-    owners_fault: Literal["", "down", "lost"] = ""
+    # The agent service takes nothing in ("down"), makes the move and its answer is lost ("lost"), or the owner changes
+    # between being looked at and being changed ("raced").
+    owners_fault: Literal["", "down", "lost", "raced"] = ""
 
     def __post_init__(self) -> None:
         self.owners = FakeOwners(self.verifier, SystemClock())
@@ -60,6 +61,8 @@ class Neighbours:
             if theirs and self.owners_fault == "down":
                 return problem(503, "the database is away")
             answer = await go_on(request)
+            if theirs and self.owners_fault == "raced" and request.method == "GET":
+                self.owners.talks[request.url.path.split("/")[3]].owner_version += 1
             lost = theirs and self.owners_fault == "lost" and request.method == "POST"
             return (
                 problem(503, "the database is away, and whether anything was stored can't be said") if lost else answer

@@ -124,6 +124,28 @@ async def test_a_claim_without_an_answer_is_anybodys_again(queue: Queue, fault: 
     assert (await queue.row(), queue.talk.owner) == (("claimed", "erik"), "erik")
 
 
+async def test_a_claim_the_agent_service_refuses_goes_back_to_the_queue(queue: Queue) -> None:
+    queue.office.neighbours.owners_fault = "raced"
+    refused = await queue.post("handoffs/ho_1/claim")
+    assert (refused.status_code, refused.json()["detail"]) == (409, "the owner has changed")
+    assert (await queue.row(), queue.talk.owner) == (("waiting", None), "people")
+
+
+@pytest.mark.parametrize("verb", ["return", "close"])
+async def test_an_end_the_agent_service_refuses_leaves_the_handoff_with_who_had_it(danas: Queue, verb: str) -> None:
+    danas.office.neighbours.owners_fault = "raced"
+    assert (await danas.post(f"handoffs/ho_1/{verb}")).status_code == 409
+    assert (await danas.row(), danas.talk.owner) == (("claimed", "dana"), "dana")
+    danas.office.neighbours.owners_fault = ""
+    assert (await danas.post(f"handoffs/ho_1/{verb}")).status_code == 200
+
+
+@pytest.mark.parametrize("verb", ["return", "close"])
+async def test_the_handoff_of_a_conversation_that_is_forgotten_can_be_ended(danas: Queue, verb: str) -> None:
+    danas.owners.talks.clear()
+    assert (await danas.post(f"handoffs/ho_1/{verb}")).status_code == 200
+
+
 async def test_claiming_again_what_is_mine_while_the_agent_service_is_away_loses_nothing(danas: Queue) -> None:
     danas.office.neighbours.owners_fault = "down"
     refused = await danas.post("handoffs/ho_1/claim")
