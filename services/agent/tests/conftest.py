@@ -22,7 +22,7 @@ from common.clock import SystemClock
 from common.errors import OutcomeUnknown
 from common.events import CustomerMessage, WorkItem
 from common.guard import GuardVerdict
-from common.models import Hearer, ModelRequest, ModelTurn, ToolCall, Usage
+from common.models import Hearer, ModelRequest, ModelTurn, ToolCall, Usage, account, require_room
 from common.statements import Signer, session_claims
 
 Json = dict[str, Any]
@@ -208,6 +208,7 @@ class ScriptedModels:
     async def ask(
         self, request: ModelRequest, budget_s: float, priority: str = "live", hearer: Hearer | None = None
     ) -> ModelTurn:
+        require_room()
         self.requests.append(request)
         if self.pause is not None:
             await self.pause.wait()
@@ -215,6 +216,7 @@ class ScriptedModels:
         if isinstance(turn, Exception):
             raise turn
         assert isinstance(turn, ModelTurn)
+        account(turn.provider, turn.model, turn.usage)
         return turn
 
     async def close(self) -> None:

@@ -201,11 +201,12 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             clock=house.clock,
             small_model=house.settings.small_model,
             staff=staff,
+            limits=_limits(house.settings),
         )
         return Deployment(rag_handlers(intake), answers.play, index=index)
     parts = _build_loop(house, models, index)
     intake = Intake(LOOP_GROUP, house.pool, house.runs, house.producer, house.clock, staff)
-    summaries = Summaries(house.pool, models, house.clock)
+    summaries = Summaries(house.pool, models, RedisTokenCounter(house.redis), house.clock, parts.limits)
     return Deployment(
         loop_handlers(intake),
         lambda run: play_agent_run(parts, run),
@@ -217,11 +218,7 @@ def _build_deployment(part: Part, house: House) -> Deployment:
 
 def _build_loop(house: House, models: ModelGateway, index: SearchIndex) -> Parts:
     settings = house.settings
-    limits = Limits(
-        model_calls_per_message=settings.model_calls_per_message,
-        tokens_per_conversation=settings.tokens_per_conversation,
-        turn_budget_s=settings.turn_budget_s,
-    )
+    limits = _limits(settings)
     return Parts(
         pool=house.pool,
         runs=house.runs,
@@ -237,6 +234,14 @@ def _build_loop(house: House, models: ModelGateway, index: SearchIndex) -> Parts
         limits=limits,
         staff=settings.staff,
         reader=load_reader(),
+    )
+
+
+def _limits(settings: AgentSettings) -> Limits:
+    return Limits(
+        model_calls_per_message=settings.model_calls_per_message,
+        tokens_per_conversation=settings.tokens_per_conversation,
+        turn_budget_s=settings.turn_budget_s,
     )
 
 

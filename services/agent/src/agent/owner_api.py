@@ -87,6 +87,7 @@ def owner_routes(
                 raise Problem(404, "there is no such conversation")
             transcript = await store.load_transcript(conn, conversation_id)
             handoff_id = await load_open_handoff(conn, conversation_id)
+        memory = ConversationState.model_validate(found.run_state).memory
         return {
             "conversation_id": found.id,
             "customer_id": found.customer_id,
@@ -97,6 +98,7 @@ def owner_routes(
             "owner": found.owner,
             "owner_version": found.owner_version,
             "handoff_id": handoff_id,
+            "usage": {"model_tokens": memory.tokens, "model_cost_usd": str(memory.cost_usd)},
             "transcript": transcript,
         }
 

@@ -1,8 +1,8 @@
 """Policy and product questions: an answer from help-center passages, checked by code, or the plain search results."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 from agent.adapters.customers import Customers
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
@@ -11,8 +11,9 @@ from agent.adapters.tokens import TokenCounter
 from agent.core.claims import split_sentences
 from agent.core.endings import close_turn
 from agent.core.facts import facts_of
-from agent.core.handoff import decide_handoff
+from agent.core.handoff import HandOver, decide_handoff
 from agent.core.hours import ALWAYS, StaffHours
+from agent.core.limits import Limits
 from agent.core.live_words import new_sentences
 from agent.core.policy_answers import (
     NOT_COVERED,
@@ -35,10 +36,11 @@ from agent.core.state import RunProgress, SavedTurn
 from agent.core.wording import say
 from agent.loop.handing_over import hand_over
 from agent.loop.live import LiveReply, Passed
+from agent.spending import Spending, spending
 from common import db
 from common.clock import Clock
 from common.guard import Guard
-from common.models import ModelGateway, ModelRequest, ModelsDown
+from common.models import ModelGateway, ModelRequest, ModelsDown, TokensSpent
 from common.telemetry import get_logger
 
 _log = get_logger()
@@ -76,18 +78,27 @@ class PolicyAnswers:
     clock: Clock
     small_model: str
     staff: StaffHours = ALWAYS
+    limits: Limits = field(default_factory=Limits)
 
     async def play(self, run: ClaimedRun) -> None:
         """Answer one claimed run of the rag route."""
+        async with spending(self.tokens, run, self.limits) as spent:
+            try:
+                await self._play(run, spent)
+            except TokensSpent as error:
+                # A try broke off and used up the rest.
+                await self._hand_over(run, spent, HandOver("budget", error.reason))
+
+    async def _play(self, run: ClaimedRun, spent: Spending) -> None:
         work, state = run.work, run.state
         progress = state.run_for(run.message_id)
         elapsed_s = max(0.0, (self.clock.now() - work.message.received_at).total_seconds())
         due = decide_handoff(situation_of(work, state.memory, progress, elapsed_s=elapsed_s))
         if due is not None:
-            await hand_over(self.runs, self.customers, self.clock, run, due, route="rag", staff=self.staff)
+            await self._hand_over(run, spent, due)
             return
         found = self.index.search(work.message.text, work.language, _PASSAGES)
-        answer = await self._answer(run, found, shed=elapsed_s > _SHED_AFTER_S)
+        answer = await self._answer(run, spent, found, shed=elapsed_s > _SHED_AFTER_S)
         now = self.clock.now()
         progress.moved_rows += answer.outcome == "answered"
         close_turn(work, state.memory, progress, elapsed_s=elapsed_s)
@@ -95,17 +106,28 @@ class PolicyAnswers:
             progress.next_seq, "rag", answer.sentences, citations=answer.citations, said=progress.said
         )
         said = " ".join([*progress.said, *answer.sentences])
-        version = bundle_version(POLICY_SYSTEM, (), (self.small_model,))
-        await self.runs.finish(run, Ending(answer.outcome, events, said, version, state=state), now)
+        await spent.book()
+        await self.runs.finish(run, Ending(answer.outcome, events, said, self._version, state=state), now)
 
-    async def _answer(self, run: ClaimedRun, found: Retrieval, *, shed: bool) -> Answer:
+    @cached_property
+    def _version(self) -> str:
+        return bundle_version(POLICY_SYSTEM, (), (self.small_model,))
+
+    async def _hand_over(self, run: ClaimedRun, spent: Spending, why: HandOver) -> None:
+        await spent.book()
+        version = run.state.run_for(run.message_id).prompt_version
+        await hand_over(
+            self.runs, self.customers, self.clock, run, why, route="rag", prompt_version=version, staff=self.staff
+        )
+
+    async def _answer(self, run: ClaimedRun, spent: Spending, found: Retrieval, *, shed: bool) -> Answer:
         language, progress = run.work.language, run.state.run_for(run.message_id)
         if not found.answerable:
             return Answer(not_covered(language), [], "not_covered")
         if shed:
             return _results(run, found.passages)
         try:
-            turn = progress.turn or await self._model_turn(run, progress, found.passages)
+            turn = progress.turn or await self._model_turn(run, spent, progress, found.passages)
         except ModelsDown as error:
             _log.warning("no model for a policy answer", error=error.reason)
             return _results(run, found.passages)
@@ -120,7 +142,9 @@ class PolicyAnswers:
         unsaid = split_sentences(text if turn.unsaid is None else turn.unsaid)
         return Answer(new_sentences(unsaid, progress.said), citations(text, found.passages), "answered")
 
-    async def _model_turn(self, run: ClaimedRun, progress: RunProgress, passages: Sequence[Passage]) -> SavedTurn:
+    async def _model_turn(
+        self, run: ClaimedRun, spent: Spending, progress: RunProgress, passages: Sequence[Passage]
+    ) -> SavedTurn:
         """Return the model's whole answer, saved before it is used so that a successor doesn't ask again."""
         request = ModelRequest(
             system=POLICY_SYSTEM,
@@ -132,12 +156,12 @@ class PolicyAnswers:
         )
         email = run.work.message.channel == "email"
         live = LiveReply(self.runs, run, self.clock, partial(self._judge_early, run, passages))
+        progress.prompt_version = self._version
         async with live:
             turn = await self.models.ask(request, _MODEL_BUDGET_S, "email" if email else "live", live)
-        memory = run.state.memory
-        memory.tokens = await self.tokens.add(run.conversation_id, turn.usage.total, memory.tokens + turn.usage.total)
         progress.model_calls += 1
         progress.turn = live.saved(turn, [])
+        await spent.book()
         await self.runs.checkpoint(run)
         return progress.turn
 

@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import asyncpg
 from prometheus_client import Counter
 
-from agent.adapters.store import load_transcript
-from agent.core.ownership import PEOPLE
+from agent.adapters.store import load_conversation, load_transcript, save_state
+from agent.core.ownership import AGENT, PEOPLE
 from agent.core.packet import Case, build_packet, priority_of, queue_of, with_rows
-from agent.core.state import Memory
+from agent.core.state import ConversationState, Memory
 from common import db
 from common.events import HandoffOpened
 from common.events.handoffs import HandoffReason
@@ -61,6 +62,9 @@ _SAVE_SUMMARY = """
 update handoffs set packet = jsonb_set(packet, '{model_summary}', $2), summary = 'written'
 where id = $1 and summary <> 'written'
 returning id, conversation_id, reason, priority, queue, packet, owner_version, opened_at
+"""
+_BOOK_SUMMARY = """
+update handoffs set summary_tokens = summary_tokens + $2, summary_cost_usd = summary_cost_usd + $3 where id = $1
 """
 
 
@@ -166,6 +170,31 @@ async def claim_summary(pool: db.Database) -> tuple[str, str] | None:
     """Return (handoff, conversation) of one summary that is wanted, after three tries given up."""
     row = await pool.fetchrow(_WANT_SUMMARY)
     return (row["id"], row["conversation_id"]) if row is not None else None
+
+
+async def give_up_summary(pool: db.Database, handoff_id: str) -> None:
+    """Let a handoff go without a summary."""
+    await pool.execute("update handoffs set summary = 'given_up' where id = $1 and summary = 'wanted'", handoff_id)
+
+
+async def book_summary(
+    pool: db.Database, handoff_id: str, conversation_id: str, tokens: int, cost_usd: Decimal
+) -> None:
+    """Add what one try at a summary used to the handoff, and to what the conversation remembers while a person has it.
+
+    While a run has it the shared counter is told alone: the run's next save would write over ours.
+    """
+
+    async def work(conn: db.Connection) -> None:
+        found = await load_conversation(conn, conversation_id, lock=True)
+        await conn.execute(_BOOK_SUMMARY, handoff_id, tokens, cost_usd)
+        if found is not None and found.owner != AGENT:
+            state = ConversationState.model_validate(found.run_state)
+            state.memory.tokens += tokens
+            state.memory.cost_usd += cost_usd
+            await save_state(conn, conversation_id, state.model_dump(mode="json"))
+
+    await db.in_transaction(pool, work)
 
 
 async def save_summary(pool: db.Database, handoff_id: str, text: str, model: str, now: datetime) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import asyncpg
@@ -10,7 +11,7 @@ import asyncpg
 from agent.adapters.handoff_store import HandoffDraft, add_to_packet, insert_handoff
 from agent.adapters.sending import enqueue_replies, outgoing_replies
 from agent.adapters.store import save_state, save_words
-from agent.core.endings import begin_over, belongs_to_people
+from agent.core.endings import begin_over, belongs_to_people, keep_spending
 from agent.core.replies import Address, cut_short
 from agent.core.state import ConversationState
 from common import db
@@ -83,7 +84,7 @@ select (select count(*) from saved) as ours, (select count(*) from woken) from h
 """  # noqa: S608 - our own constants
 _FINISH_RUN = """
 update runs set status = 'done', claimed_by = null, claim_expires_at = null, work = null, outcome = $3,
-       prompt_version = $4, finished_at = clock_timestamp()
+       prompt_version = $4, model_tokens = $5, model_cost_usd = $6, finished_at = clock_timestamp()
 where message_id = $1 and version = $2 and status = 'running' returning conversation_id
 """
 # Run, conversation, transcript, events and the look for the next message in one round trip. No row back means that
@@ -101,13 +102,13 @@ with held as (
     returning c.id
 ), ended as (
     update runs r set status = 'done', claimed_by = null, claim_expires_at = null, work = null, outcome = $3,
-           prompt_version = $4, finished_at = clock_timestamp()
+           prompt_version = $4, model_tokens = $9, model_cost_usd = $10, finished_at = clock_timestamp()
     from spoken where r.message_id = $1
     returning r.conversation_id
 ), said as (
     insert into messages (conversation_id, message_id, sender, text)
     select id, $1, 'agent', $8 from spoken where $8 <> '' on conflict (message_id, sender) do nothing
-), {queued_after("spoken", 9, skip_known=True)}
+), {queued_after("spoken", 11, skip_known=True)}
 select (select count(*) from ended) as ours, (select count(*) from woken),
        (select r.route from runs r where r.conversation_id = held.conversation_id and r.status <> 'done'
            and r.message_id <> $1 order by r.seq limit 1) as followed_by
@@ -246,6 +247,7 @@ class RunStore:
             ending.state.model_dump_json() if ending.state is not None else None,
             ending.waiting_approval,
             ending.said,
+            *_spent(run),
             *outbox_values(outgoing_replies(ending.events, now)),
         )
         row = await db.past_conflicts(lambda: self._pool.fetchrow(_FINISH, *values))
@@ -272,7 +274,7 @@ class RunStore:
             saved.memory.actions.update(moved)
             address = Address.of(run.work.message, row["owner_version"])
             if theirs:
-                await conn.execute(_FINISH_RUN, run.message_id, run.version, "with_person", None)
+                await self._end_run(conn, run, "with_person", progress.prompt_version)
                 events = cut_short(address, progress.next_seq, progress.untold, progress.said)
                 if progress.said:
                     await save_words(conn, run.conversation_id, run.message_id, "agent", " ".join(progress.said))
@@ -280,7 +282,7 @@ class RunStore:
                 await conn.execute(_BEGIN_OVER, run.message_id)
                 saved.run = begin_over(progress)
                 events = address.actions(progress.next_seq, progress.untold)
-            if moved or not theirs:
+            if keep_spending(saved.memory, run.state.memory) or moved or not theirs:
                 await save_state(conn, run.conversation_id, saved.model_dump(mode="json"))
             await enqueue_replies(conn, events, now)
             if moved and theirs:
@@ -302,7 +304,7 @@ class RunStore:
             if opened is None:
                 raise TakenOver
             ending: Ending = make_ending(opened.owner_version)
-            await self._end_run(conn, run, ending)
+            await self._end_run(conn, run, ending.outcome, ending.prompt_version)
             if ending.state is not None:
                 await conn.execute(
                     "update conversations set run_state = $2 where id = $1",
@@ -318,10 +320,16 @@ class RunStore:
         await crash_point("handoff.after_commit")
         return version
 
-    async def _end_run(self, conn: db.Connection, run: ClaimedRun, ending: Ending) -> None:
-        ended = await conn.fetchval(_FINISH_RUN, run.message_id, run.version, ending.outcome, ending.prompt_version)
-        if ended is None:
+    async def _end_run(self, conn: db.Connection, run: ClaimedRun, outcome: str, prompt_version: str | None) -> None:
+        values = run.message_id, run.version, outcome, prompt_version, *_spent(run)
+        if await conn.fetchval(_FINISH_RUN, *values) is None:
             raise LostClaim("the run is somebody else's")
+
+
+def _spent(run: ClaimedRun) -> tuple[int, Decimal]:
+    """What models used for this message, as tokens and dollars."""
+    progress = run.state.run_for(run.message_id)
+    return progress.tokens, progress.cost_usd
 
 
 def _require_ours(row: "asyncpg.Record | None") -> "asyncpg.Record":

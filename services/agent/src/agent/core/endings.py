@@ -36,12 +36,22 @@ def close_turn(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s: f
 
 
 def begin_anew(memory: Memory) -> None:
-    """Set back what counts towards a handoff: a person gave the conversation back or closed it.
+    """Set back what counts towards a handoff, the tokens too: a person gave the conversation back or closed it.
 
     Without this the ninth message would go straight back to the people who have just answered it.
     """
     memory.failed_calls = memory.idle_turns = memory.attempts = memory.turns = 0
     memory.agent_seconds = 0.0
+    memory.tokens_before = memory.tokens
+
+
+def keep_spending(saved: Memory, cut_short: Memory) -> bool:
+    """Carry over what models used in a run that a person cut short, since its last save; False if that was nothing."""
+    if cut_short.tokens <= saved.tokens:
+        return False
+    saved.tokens = cut_short.tokens
+    saved.cost_usd = max(saved.cost_usd, cut_short.cost_usd)
+    return True
 
 
 def belongs_to_people(owner: str, status: str) -> bool:
@@ -52,10 +62,10 @@ def belongs_to_people(owner: str, status: str) -> bool:
 def begin_over(run: RunProgress) -> RunProgress:
     """Return the checkpoint of a message whose conversation a person had and gave back while it was in work.
 
-    What the customer has got of it and what was done for it stays; what the model had in mind doesn't, since it knew
-    nothing of what the person said and did.
+    What the customer has got of it, what was done for it and what it used stays; what the model had in mind doesn't,
+    since it knew nothing of what the person said and did.
     """
-    kept = {"message_id", "said", "citations", "moved_rows", "moved_keys"}
+    kept = {"message_id", "said", "citations", "moved_rows", "moved_keys", "tokens", "cost_usd", "prompt_version"}
     return RunProgress(**run.model_dump(include=kept), next_seq=run.next_seq + len(run.untold))
 
 

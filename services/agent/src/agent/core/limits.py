@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from agent.core.state import Memory
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -26,3 +28,17 @@ class Limits:
     def left_s(self, spent_s: float) -> float:
         """Return the seconds that models and tools may still take; below zero once the turn is over."""
         return self.turn_budget_s - self.reserve_s - spent_s
+
+
+def tokens_left(memory: Memory, limits: Limits) -> int:
+    """Return the tokens that models may still use for this conversation; what was used before a person gave it back
+    isn't counted.
+    """
+    return limits.tokens_per_conversation - (memory.tokens - memory.tokens_before)
+
+
+def tokens_used_up(memory: Memory, limits: Limits) -> str | None:
+    """Return why no further model call may be made, or None while one may."""
+    if tokens_left(memory, limits) > 0:
+        return None
+    return f"{memory.tokens - memory.tokens_before} tokens in this conversation"

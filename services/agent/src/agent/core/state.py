@@ -1,5 +1,6 @@
 """What a conversation remembers between steps: everything a second worker needs to go on where the first one died."""
 
+from decimal import Decimal
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -56,7 +57,11 @@ class RunProgress(BaseModel):
     turn: SavedTurn | None = None
     results: dict[str, Json] = {}
     model_calls: int = 0
+    # What models used for this message, the guard's calls and tries that broke off included; dollars at list prices.
     tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+    # Of the instructions that a model was asked with last; None while none was.
+    prompt_version: str | None = None
     seen_calls: dict[str, int] = {}
     failed_calls: int = 0
     invented_in_a_row: int = 0
@@ -103,7 +108,10 @@ class Memory(BaseModel):
     attempts: int = 0
     turns: int = 0
     agent_seconds: float = 0.0
+    # What models have used for this conversation, and how much of it before a person gave it back to the agent.
     tokens: int = 0
+    tokens_before: int = 0
+    cost_usd: Decimal = Decimal(0)
     # Some text of this conversation was flagged.
     flagged: bool = False
     # Message ids of the customer's texts in the model's window that were put to the guard, and every text it owes an

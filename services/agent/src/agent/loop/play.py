@@ -36,14 +36,15 @@ from agent.loop.live import LiveReply
 from agent.loop.parts import Parts
 from agent.loop.speaking import deeds_of, judge_early, judge_words, refresh_rows, safe_words
 from agent.loop.tools import TROUBLE, book_refusal, book_unseen_rows, judge_next, once_back, run_call
-from common.models import BudgetSpent, ModelRequest, ModelsDown
+from agent.spending import Spending, spending
+from common.models import BudgetSpent, ModelRequest, ModelsDown, TokensSpent
 
 
 class Play:
     """One run from wherever its checkpoint stands to its end. Raises LostClaim and TakenOver from the store."""
 
-    def __init__(self, parts: Parts, run: ClaimedRun, bundle: Bundle) -> None:
-        self.parts, self.run, self.bundle = parts, run, bundle
+    def __init__(self, parts: Parts, run: ClaimedRun, bundle: Bundle, spent: Spending) -> None:
+        self.parts, self.run, self.bundle, self.spent = parts, run, bundle, spent
         self.memory = run.state.memory
         self.progress: RunProgress = run.state.run_for(run.message_id)
         self.ended = False
@@ -113,11 +114,14 @@ class Play:
             subject=self.run.conversation_id,
         )
         priority = "email" if self.run.work.message.channel == "email" else "live"
-        self.still_ours = False
+        self.still_ours, self.progress.prompt_version = False, self.bundle.version
         live = LiveReply(self.parts.runs, self.run, self.parts.clock, partial(judge_early, self.parts, self.run))
         try:
             async with live:
                 turn = await self.parts.models.ask(request, left_s, priority, live)  # type: ignore[arg-type]
+        except TokensSpent as error:
+            await self._hand_over(HandOver("budget", error.reason))
+            return
         except BudgetSpent as error:
             await self._hand_over(HandOver("budget", error.reason), notice="handoff_no_model")
             return
@@ -125,11 +129,6 @@ class Play:
             await self._hand_over(HandOver("stuck", f"no model: {error.reason}"[:300]), notice="handoff_no_model")
             return
         self.progress.model_calls += 1
-        self.progress.tokens += turn.usage.total
-        known = self.memory.tokens + turn.usage.total
-        self.memory.tokens = await self.parts.tokens.add(self.run.conversation_id, turn.usage.total, known)
-        if self.memory.tokens > self.parts.limits.tokens_per_conversation:
-            self.progress.limit_hit = f"{self.memory.tokens} tokens in this conversation"
         calls = save_calls(turn, self.progress)
         saved = live.saved(turn, calls)
         broken = turn.stop_reason not in ("tool_use", "end_turn", "stop_sequence") or not (calls or saved.text.strip())
@@ -188,6 +187,7 @@ class Play:
         await self._finish([question], "read_back")
 
     async def _finish(self, sentences: list[str], outcome: str) -> None:
+        await self.spent.book()
         progress, now = self.progress, self.parts.clock.now()
         close_turn(self.run.work, self.memory, progress, elapsed_s=self._elapsed_s(now))
         address = Address.of(self.run.work.message, self.run.owner_version)
@@ -222,6 +222,7 @@ class Play:
             await self._hand_over(due)
 
     async def _hand_over(self, why: HandOver, notice: Phrase = "handoff") -> None:
+        await self.spent.book()
         with contextlib.suppress(*TROUBLE):
             await book_unseen_rows(self.parts, self.run)
         # What was done in this very message is said before the notice, in the ledger's own words.
@@ -242,6 +243,7 @@ class Play:
 
     async def _save(self) -> None:
         """Save the checkpoint, and with it show the customer what was moved since the last one."""
+        await self.spent.book()
         progress, before = self.progress, (self.progress.next_seq, self.progress.untold)
         events = Address.of(self.run.work.message, self.run.owner_version).actions(*before)
         progress.next_seq, progress.untold = progress.next_seq + len(events), []
@@ -277,4 +279,5 @@ async def play_agent_run(parts: Parts, run: ClaimedRun) -> None:
             staff=parts.staff,
         )
         return
-    await Play(parts, run, bundle).to_the_end()
+    async with spending(parts.tokens, run, parts.limits) as spent:
+        await Play(parts, run, bundle, spent).to_the_end()
