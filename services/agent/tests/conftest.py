@@ -248,11 +248,13 @@ class FixedGuard:
 
 @dataclass
 class CountingTokens:
+    """A counter of one conversation's tokens, in the process."""
+
     total: int = 0
 
     async def add(self, conversation_id: str, tokens: int, known: int) -> int:
-        self.total += tokens
-        return max(known, self.total)
+        self.total = max(self.total + tokens, known)
+        return self.total
 
 
 @dataclass
@@ -379,6 +381,11 @@ def make_bench(pool: db.Database, keys: Path) -> Callable[..., Bench]:
         return Bench(pool, parts, tools, models, guard, gateway)
 
     return make
+
+
+@pytest.fixture
+def counting_tokens() -> CountingTokens:
+    return CountingTokens()
 
 
 @pytest.fixture

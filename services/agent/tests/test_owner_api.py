@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
+from agent.adapters.store import save_state
+from agent.core.state import ConversationState, Memory
 from agent.owner_api import owner_routes
 from agent.settings import AgentSettings
 from common.clock import SystemClock
@@ -112,6 +115,15 @@ async def test_the_transcript_comes_with_the_conversation(api: Any) -> None:
     found = (await api.get("/v1/conversations/conv_1")).json()
     assert [entry["sender"] for entry in found["transcript"]] == ["customer"]
     assert found["owner_version"] == 1
+
+
+async def test_what_models_used_comes_with_the_conversation(api: Any) -> None:
+    assert (await api.get("/v1/conversations/conv_1")).json()["usage"] == {"model_tokens": 0, "model_cost_usd": "0"}
+    memory = Memory(tokens=1_240, cost_usd=Decimal("0.00486"))
+    async with api.bench.pool.acquire() as conn:
+        await save_state(conn, "conv_1", ConversationState(memory=memory).model_dump(mode="json"))
+    found = (await api.get("/v1/conversations/conv_1")).json()
+    assert found["usage"] == {"model_tokens": 1_240, "model_cost_usd": "0.00486"}
 
 
 async def test_the_reconciler_releases_expired_runs(api: Any, keys: Path) -> None:
