@@ -72,7 +72,7 @@ async def be_upset_on_rag(bench: Any, make_work: Any, **over: Any) -> None:
         customers=bench.parts.customers,
         index=nothing,
         models=nothing,
-        tokens=nothing,
+        tokens=bench.parts.tokens,
         guard=nothing,
         is_grounded=lambda *_: True,
         clock=SystemClock(),
