@@ -38,8 +38,10 @@ async def provider(request: pytest.FixtureRequest, sandbox_url: str) -> AsyncIte
 
 
 def script(url: str, tag: str, *turns: dict[str, Any]) -> None:
-    body = {"match": {"text_contains": tag}, "turns": list(turns), "repeat": False}
-    assert httpx2.post(f"{url}/_sandbox/model/scripts", json=body).status_code < 300
+    # ASCII, so that half of a surrogate pair goes over as the escape it is.
+    body = json.dumps({"match": {"text_contains": tag}, "turns": list(turns), "repeat": False})
+    headers = {"Content-Type": "application/json"}
+    assert httpx2.post(f"{url}/_sandbox/model/scripts", content=body, headers=headers).status_code < 300
 
 
 def asks(text: str, **over: Any) -> ModelRequest:
@@ -273,3 +275,15 @@ async def test_a_whole_stream_is_left_to_the_gateway_to_count() -> None:
         with metered(Meter()) as meter:
             await made.ask(asks("x"))
     assert meter.tokens == 0
+
+
+async def test_what_no_database_can_store_does_not_get_past_the_wire(provider: Provider, sandbox_url: str) -> None:
+    tag = f"unfit-{provider.name}"
+    script(sandbox_url, tag, {"text": "Hel\x00lo \ud800there."})
+    assert (await provider.ask(asks(tag))).text == "Hello there."
+    tag = f"unfit-call-{provider.name}"
+    used = [{"name": "get_order", "input": {"order_id": "4417028\x00"}}, {"name": "get\x00_order", "input": {}}]
+    script(sandbox_url, tag, {"tool_use": used})
+    first, second = (await provider.ask(asks(tag))).calls
+    assert (first.name, first.strict_input()) == ("get_order", None)
+    assert second.name == "get\ufffd_order"

@@ -84,7 +84,16 @@ async def test_a_call_in_a_turn_that_was_cut_off_never_runs(make_bench: Any, mak
 
 
 @pytest.mark.parametrize(
-    "raw", ['{"order_id": "4417028", "line_id": "L2", "amount": "64', '{"amount": 64}', "[]", '{"a":1,"a":2}']
+    "raw",
+    [
+        '{"order_id": "4417028", "line_id": "L2", "amount": "64',
+        '{"amount": 64}',
+        "[]",
+        '{"a":1,"a":2}',
+        r'{"order_id": "4417028", "line_id": "L2", "amount": "64.00", "reason": "damaged\u0000"}',
+        r'{"order_id": "4417028", "line_id": "L2", "amount": "64.00", "reason": "\ud800"}',
+        '{"order_id": "4417028", "line_id": "L2", "amount": 1e999, "reason": "damaged"}',
+    ],
 )
 async def test_arguments_that_are_not_strict_json_of_the_schema_never_run(
     make_bench: Any, make_work: Any, raw: str

@@ -7,6 +7,7 @@ from common.models.errors import ModelFault
 from common.models.hearing import Hearer
 from common.models.metering import account
 from common.models.turns import ModelTurn, ToolCall, Usage
+from common.storable import storable
 
 
 @dataclass
@@ -42,6 +43,8 @@ class Assembly:
             account(self.provider, self.model, self.usage)
 
     def add_text(self, text: str) -> None:
+        if not (text := storable(text)):
+            return
         self._text.append(text)
         if self.hearer is not None and not self._blocks:
             self.hearer.hear(text)
@@ -77,8 +80,11 @@ class Assembly:
         if self.stop_reason is None:
             raise ModelFault("the stream was cut off")
         # A block that never closed can't be trusted even when its text parses; its raw input is spoilt on purpose.
+        # In a name the sign that nothing can store is replaced: left out, it might make a tool's name of what is none.
         calls = tuple(
-            ToolCall(b.id, b.name, "".join(b.parts) if b.whole else "".join(b.parts) + "\x00")
+            ToolCall(
+                storable(b.id), storable(b.name, "\ufffd"), "".join(b.parts) if b.whole else "".join(b.parts) + "\x00"
+            )
             for _, b in sorted(self._blocks.items())
         )
         return ModelTurn("".join(self._text), calls, self.stop_reason, self.usage, self.provider, self.model)

@@ -4,8 +4,11 @@ Messages are kept as Anthropic's content blocks, the richer shape of the two; th
 """
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from common.storable import is_storable
 
 Size = Literal["large", "small"]
 Priority = Literal["live", "email", "evals"]
@@ -59,12 +62,20 @@ class ToolCall:
     raw_input: str
 
     def strict_input(self) -> Json | None:
-        """Return the arguments when they are one whole JSON object with each key once, else None (R16)."""
+        """Return the arguments when they are one whole JSON object with each key once, else None (R16).
+
+        What no database can store (U+0000, half of a surrogate pair, a number too large to be one) is malformed too.
+        """
         try:
-            value = json.loads(self.raw_input or "{}", object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+            value = json.loads(
+                self.raw_input or "{}",
+                object_pairs_hook=_unique_keys,
+                parse_constant=_no_constant,
+                parse_float=_finite,
+            )
+            return value if isinstance(value, dict) and is_storable(value) else None
         except (ValueError, RecursionError):
             return None
-        return value if isinstance(value, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,13 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Json:
     if len(found) != len(pairs):
         raise ValueError("a key stands twice")
     return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number without bounds is not JSON")
+    return number
 
 
 def _no_constant(name: str) -> Any:

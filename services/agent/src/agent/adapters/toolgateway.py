@@ -11,6 +11,7 @@ from common.crash import crash_point
 from common.errors import OutcomeUnknown, Refused, Transient
 from common.http import Reply, ServiceClient
 from common.statements import ServiceCredentials
+from common.storable import storable
 
 Json = dict[str, Any]
 # A write keeps its key, so that asking again can't act twice; three tries ride out a restart of the gateway.
@@ -155,7 +156,9 @@ class Toolgateway:
                 raise Transient(f"no time left for {path}")
             timeout_s = min(left_s, timeout_s)
         headers = self._headers(assertion)
-        return await self.client.call(method, path, json=json, params=params, headers=headers, timeout_s=timeout_s)
+        reply = await self.client.call(method, path, json=json, params=params, headers=headers, timeout_s=timeout_s)
+        # A store's record may hold what no checkpoint of a run can.
+        return replace(reply, body=storable(reply.body))
 
     def _headers(self, assertion: str | None) -> dict[str, str]:
         headers = {"Authorization": self.credentials.bearer(self.clock.now())}
