@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import structlog
 
 from agent import worker as worker_module
 from agent.adapters.run_store import ClaimedRun, Ending
@@ -19,6 +20,13 @@ NEVER_S, SOON_S = 3_600.0, 10.0
 
 async def never(_run: ClaimedRun, _why: str) -> None:
     raise AssertionError
+
+
+@pytest.fixture
+def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pause after a failure, and none for drawing its trace, which takes a second on a busy machine."""
+    monkeypatch.setattr(worker_module, "PAUSE_S", 0.0)
+    monkeypatch.setattr(worker_module, "_log", structlog.wrap_logger(structlog.ReturnLogger(), processors=[]))
 
 
 @asynccontextmanager
@@ -205,10 +213,8 @@ async def test_a_worker_that_stops_while_the_database_is_away_still_stops(make_b
     assert tries == [["msg_1"]]
 
 
-async def test_a_run_that_fails_five_times_is_given_up_to_a_person(
-    make_bench: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "PAUSE_S", 0.0)
+@pytest.mark.usefixtures("failing_at_once")
+async def test_a_run_that_fails_five_times_is_given_up_to_a_person(make_bench: Any, make_work: Any) -> None:
     bench, attempts, given_up = make_bench(), [], asyncio.Queue[str]()
     await bench.arrive(make_work())
 
@@ -226,10 +232,8 @@ async def test_a_run_that_fails_five_times_is_given_up_to_a_person(
     assert await bench.pool.fetchval("select status from runs") == "done"
 
 
-async def test_a_run_may_fail_four_times_and_still_be_answered(
-    make_bench: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_module, "PAUSE_S", 0.0)
+@pytest.mark.usefixtures("failing_at_once")
+async def test_a_run_may_fail_four_times_and_still_be_answered(make_bench: Any, make_work: Any) -> None:
     bench = make_bench()
     await bench.arrive(make_work())
     answering = Answering(bench)
