@@ -16,6 +16,7 @@ import httpx2
 from fastapi import FastAPI
 
 from agent.adapters.handoff_store import HandoffDraft, insert_handoff
+from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import RunStore
 from agent.adapters.sending import enqueue_replies
 from agent.core.packet import Case
@@ -29,6 +30,13 @@ from common.statements import Verifier
 from stack import tokens
 from stack.keys import public_jwk
 from stack.ports import free_port
+
+
+class NoRows:
+    """A tool gateway in whose ledger nothing has happened."""
+
+    async def list_actions(self, _conversation_id: str) -> list[dict[str, Any]]:
+        return []
 
 
 async def begin(pool: db.Database) -> None:
@@ -145,7 +153,9 @@ def agent_app(pool: db.Database, keys: Path) -> FastAPI:
     install_problem_handlers(app)
     settings = AgentSettings(database_url="-", port=1, toolgateway_url="-", gateway_url="-")
     verifier = Verifier.from_file(keys / "trusted.jwks.json")
-    app.include_router(owner_routes(pool, RunStore(pool), verifier, SystemClock(), settings))
+    tools: Any = NoRows()
+    ledger = Ledger(tools, SystemClock())
+    app.include_router(owner_routes(pool, RunStore(pool), verifier, SystemClock(), settings, ledger=ledger))
 
     @app.get("/staff-login/jwks.json")
     async def jwks() -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 
 from agent.adapters.customers import Customers
 from agent.adapters.gateway import ChannelGateway
+from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import ClaimedRun, RunStore
 from agent.adapters.sessions import Sessions
 from agent.adapters.store import add_queued_run, save_arrival
@@ -19,7 +20,7 @@ from agent.loop.catalogue import Catalogue
 from agent.loop.parts import Parts
 from common import db
 from common.clock import SystemClock
-from common.errors import OutcomeUnknown
+from common.errors import OutcomeUnknown, Transient
 from common.events import CustomerMessage, WorkItem
 from common.guard import GuardVerdict
 from common.models import Hearer, ModelRequest, ModelTurn, ToolCall, Usage, account, require_room
@@ -90,6 +91,8 @@ class FakeTools:
     customer_asked: list[str] = field(default_factory=list)
     # An account system that accepts and never answers.
     hanging: bool = False
+    listed: int = 0
+    ledger_down: bool = False
 
     async def call(self, name: str, args: Json, context: Json, assertion: str | None) -> Json:
         self.calls.append((name, args, context))
@@ -156,7 +159,13 @@ class FakeTools:
         return self.customer
 
     async def list_actions(self, conversation_id: str) -> list[Json]:
+        self.listed += 1
+        if self.ledger_down:
+            raise Transient("the ledger can't be reached")
         return list(self.ledger.values())
+
+    async def load_action(self, key: str) -> Json | None:
+        return self.ledger.get(key)
 
 
 class LoopClock:
@@ -368,6 +377,7 @@ def make_bench(pool: db.Database, keys: Path) -> Callable[..., Bench]:
             pool=pool,
             runs=RunStore(pool),
             tools=any_tools,
+            ledger=Ledger(any_tools, clock, patience_s=0.2, brief_s=0.2),
             catalogue=Catalogue(any_tools, limits, ("fake-large",)),
             sessions=sessions,
             customers=Customers(any_tools, sessions, patience_s=0.1),

@@ -41,6 +41,7 @@ def make_flow(make_bench: Any) -> Any:
             pool=bench.pool,
             runs=bench.parts.runs,
             tools=bench.parts.tools,
+            ledger=bench.parts.ledger,
             sessions=bench.parts.sessions,
             customers=bench.parts.customers,
             producer=any_producer,

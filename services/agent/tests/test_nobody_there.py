@@ -56,7 +56,16 @@ async def staffing(bench: Any) -> Any:
 def flow_of(bench: Any, sent: Any) -> FixedFlow:
     parts = bench.parts
     return FixedFlow(
-        bench.pool, parts.runs, parts.tools, parts.sessions, parts.customers, sent, OrderIds(), FixedClock(NOW), OFFICE
+        bench.pool,
+        parts.runs,
+        parts.tools,
+        parts.ledger,
+        parts.sessions,
+        parts.customers,
+        sent,
+        OrderIds(),
+        FixedClock(NOW),
+        OFFICE,
     )
 
 
@@ -94,6 +103,7 @@ async def test_a_policy_question_of_somebody_upset_says_it_too(make_bench: Any, 
         bench.pool,
         bench.parts.runs,
         bench.parts.customers,
+        bench.parts.ledger,
         index,
         none,
         bench.parts.tokens,
@@ -116,7 +126,9 @@ async def test_a_refund_that_came_back_at_night_says_when_somebody_sees_to_it(ma
         order_id="4417028", line_id="L2", amount="64.00", currency="USD", status="failed", verdict="auto",
         policy_version="1", policy_reason="r", changed_at=NOW, cause="bank_returned",
     )  # fmt: skip
-    await Outcomes(bench.pool, bench.parts.customers, FixedClock(NOW), OFFICE).on_action_changed([received(change)])
+    await Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, FixedClock(NOW), OFFICE).on_action_changed(
+        [received(change)]
+    )
     said = await bench.pool.fetchval("select text from messages where sender = 'agent'")
     assert said.endswith(BACK["fr"])
     assert await staffing(bench) == STAFFING

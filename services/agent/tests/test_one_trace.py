@@ -216,7 +216,9 @@ async def test_what_a_decision_settles_is_told_in_the_decisions_trace(
     )  # fmt: skip
     with continue_trace("ledger.actions.v1 process", CAME):
         event = Received(settled, "ev_l1", settled.key, datetime.now(UTC), CAME)
-        await Outcomes(shop.bench.pool, shop.bench.parts.customers, SystemClock()).on_action_changed([event])
+        await Outcomes(
+            shop.bench.pool, shop.bench.parts.customers, shop.bench.parts.ledger, SystemClock()
+        ).on_action_changed([event])
     told = await shop.reply_headers()
     assert len(told) == 3
     for headers in told:

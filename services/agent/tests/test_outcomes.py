@@ -53,7 +53,7 @@ async def proactive(bench: Any) -> list[dict[str, Any]]:
 
 
 async def test_an_approved_refund_is_told_once_in_the_conversations_language(bench: Any) -> None:
-    outcomes = Outcomes(bench.pool, bench.parts.customers, SystemClock())
+    outcomes = Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock())
     for _ in range(2):
         await outcomes.on_action_changed([received(change())])
     events = await proactive(bench)
@@ -64,7 +64,9 @@ async def test_an_approved_refund_is_told_once_in_the_conversations_language(ben
 
 
 async def test_what_the_tool_call_already_answered_is_not_told_again(bench: Any) -> None:
-    await Outcomes(bench.pool, bench.parts.customers, SystemClock()).on_action_changed([received(change(inline=True))])
+    await Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock()).on_action_changed(
+        [received(change(inline=True))]
+    )
     assert await proactive(bench) == []
 
 
@@ -77,7 +79,9 @@ async def test_what_the_tool_call_already_answered_is_not_told_again(bench: Any)
     ],
 )
 async def test_what_went_wrong_is_told_and_opens_a_handoff(bench: Any, over: dict[str, Any], queue: str) -> None:
-    await Outcomes(bench.pool, bench.parts.customers, SystemClock()).on_action_changed([received(change(**over))])
+    await Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock()).on_action_changed(
+        [received(change(**over))]
+    )
     row = await bench.pool.fetchrow("select reason, queue, packet from handoffs")
     assert (row["reason"], row["queue"]) == ("policy", queue)
     assert row["packet"]["actions"][0]["key"] == KEY
@@ -87,14 +91,14 @@ async def test_what_went_wrong_is_told_and_opens_a_handoff(bench: Any, over: dic
 
 
 async def test_a_change_of_another_customers_row_is_never_told_here(bench: Any) -> None:
-    await Outcomes(bench.pool, bench.parts.customers, SystemClock()).on_action_changed(
+    await Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock()).on_action_changed(
         [received(change(customer_id="C-2002"))]
     )
     assert await proactive(bench) == []
 
 
 async def test_the_conversation_waits_while_a_row_waits_for_approval(bench: Any) -> None:
-    outcomes = Outcomes(bench.pool, bench.parts.customers, SystemClock())
+    outcomes = Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock())
     await outcomes.on_action_changed([received(change(status="awaiting_approval", cause="proposed", version=1))])
     assert await bench.pool.fetchval("select status from conversations") == "waiting_approval"
     await outcomes.on_action_changed([received(change(status="rejected", cause="decided"), "ev_l2")])
@@ -112,6 +116,6 @@ async def test_staff_words_are_kept_in_the_transcript(bench: Any) -> None:
         data={"reply": "Hello, Dana here."},
         writer="approvals",
     )
-    await Outcomes(bench.pool, bench.parts.customers, SystemClock()).on_reply([received(event)])
+    await Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock()).on_reply([received(event)])
     said = await bench.pool.fetchrow("select sender, text from messages where message_id = 'msg_staff'")
     assert tuple(said) == ("staff", "Hello, Dana here.")

@@ -28,7 +28,9 @@ async def api(make_bench: Any, make_work: Any, keys: Path) -> AsyncIterator[Any]
     app = FastAPI()
     install_problem_handlers(app)
     verifier = Verifier.from_file(keys / "trusted.jwks.json")
-    app.include_router(owner_routes(bench.pool, bench.parts.runs, verifier, SystemClock(), settings))
+    app.include_router(
+        owner_routes(bench.pool, bench.parts.runs, verifier, SystemClock(), settings, ledger=bench.parts.ledger)
+    )
     transport = httpx2.ASGITransport(app=app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://agent") as client:
         client.headers["Authorization"] = bearer(keys, "approvals")

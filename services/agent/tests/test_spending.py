@@ -58,6 +58,7 @@ async def play_rag(bench: Any, run: Any) -> None:
         pool=bench.pool,
         runs=parts.runs,
         customers=parts.customers,
+        ledger=parts.ledger,
         index=index(),
         models=parts.models,
         tokens=parts.tokens,

@@ -39,10 +39,8 @@ def received(event: Any, event_id: str = "ev_1") -> Received[Any]:
 
 def flow_of(bench: Any) -> FixedFlow:
     producer: Any = SilentProducer()
-    parts = bench.parts
-    return FixedFlow(
-        bench.pool, parts.runs, parts.tools, parts.sessions, parts.customers, producer, OrderIds(), SystemClock()
-    )
+    p, ids, clock = bench.parts, OrderIds(), SystemClock()
+    return FixedFlow(bench.pool, p.runs, p.tools, p.ledger, p.sessions, p.customers, producer, ids, clock)
 
 
 def tracking(make_work: Any, **over: Any) -> Any:
@@ -70,6 +68,7 @@ async def be_upset_on_rag(bench: Any, make_work: Any, **over: Any) -> None:
         pool=bench.pool,
         runs=bench.parts.runs,
         customers=bench.parts.customers,
+        ledger=bench.parts.ledger,
         index=nothing,
         models=nothing,
         tokens=bench.parts.tokens,
@@ -101,7 +100,7 @@ def returned_by_the_bank(**over: Any) -> ActionChanged:
 
 async def have_a_refund_returned(bench: Any, make_work: Any, **over: Any) -> None:
     await flow_of(bench).on_work([received(tracking(make_work, **over))])
-    outcomes = Outcomes(bench.pool, bench.parts.customers, SystemClock())
+    outcomes = Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock())
     await outcomes.on_action_changed([received(returned_by_the_bank(), "ev_l")])
 
 

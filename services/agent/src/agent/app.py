@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 from agent.adapters.claim_readers import load_reader
 from agent.adapters.customers import Customers
 from agent.adapters.gateway import ChannelGateway
+from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import ClaimedRun, RunStore
 from agent.adapters.search_index import SearchIndex, build_index
 from agent.adapters.sessions import Sessions
@@ -74,6 +75,7 @@ class House:
     redis: "Redis"
     verifier: Verifier
     tools: Toolgateway
+    ledger: Ledger
     sessions: Sessions
     customers: Customers
     exit: AsyncExitStack
@@ -162,6 +164,7 @@ async def _build_house(
         redis=redis,
         verifier=verifier,
         tools=tools,
+        ledger=Ledger(tools, clock),
         sessions=sessions,
         customers=Customers(tools, sessions),
         exit=stack,
@@ -177,6 +180,7 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             pool=house.pool,
             runs=house.runs,
             tools=house.tools,
+            ledger=house.ledger,
             sessions=house.sessions,
             customers=house.customers,
             producer=house.producer,
@@ -185,7 +189,8 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             staff=staff,
             lookup_timeout_s=house.settings.lookup_timeout_s,
         )
-        return Deployment(fixed_handlers(flow, Outcomes(house.pool, house.customers, house.clock, staff)), flow.play)
+        outcomes = Outcomes(house.pool, house.customers, house.ledger, house.clock, staff)
+        return Deployment(fixed_handlers(flow, outcomes), flow.play)
     models, index = _build_models(house), build_index()
     if part == "rag":
         intake = Intake(RAG_GROUP, house.pool, house.runs, house.producer, house.clock, staff)
@@ -193,6 +198,7 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             pool=house.pool,
             runs=house.runs,
             customers=house.customers,
+            ledger=house.ledger,
             index=index,
             models=models,
             tokens=RedisTokenCounter(house.redis),
@@ -223,6 +229,7 @@ def _build_loop(house: House, models: ModelGateway, index: SearchIndex) -> Parts
         pool=house.pool,
         runs=house.runs,
         tools=house.tools,
+        ledger=house.ledger,
         catalogue=Catalogue(house.tools, limits, (settings.large_model, settings.second_large_model)),
         sessions=house.sessions,
         customers=house.customers,
@@ -296,7 +303,9 @@ def build_guard(
 def _build_api(house: House, consumer: Consumer, index: SearchIndex | None) -> FastAPI:
     app = FastAPI(title="agent", docs_url=None, redoc_url=None)
     install_problem_handlers(app)
-    app.include_router(owner_routes(house.pool, house.runs, house.verifier, house.clock, house.settings))
+    app.include_router(
+        owner_routes(house.pool, house.runs, house.verifier, house.clock, house.settings, ledger=house.ledger)
+    )
     if index is not None:
         app.include_router(search_routes(index, house.verifier, house.clock))
 
@@ -332,6 +341,7 @@ def _give_up(house: House) -> Callable[[ClaimedRun, str], Awaitable[None]]:
             house.clock,
             run,
             over,
+            ledger=house.ledger,
             route=run.work.route,
             notice="handoff_no_model",
             staff=house.settings.staff,

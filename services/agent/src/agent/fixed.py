@@ -10,10 +10,12 @@ from agent.adapters import store
 from agent.adapters.answering import Answered, Answering
 from agent.adapters.customers import Customers
 from agent.adapters.handoff_store import HandoffDraft, count_handoff, insert_handoff
+from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.adapters.sending import enqueue_replies, outgoing_replies, start_sending
 from agent.adapters.sessions import Sessions
 from agent.adapters.toolgateway import SessionOver, Toolgateway
+from agent.core.facts import merge_ledger
 from agent.core.handoff import HandOver, Situation, decide_handoff
 from agent.core.hours import ALWAYS, StaffHours, on_duty, tell_hours
 from agent.core.ownership import PEOPLE
@@ -35,6 +37,7 @@ from common.inbox import first_time
 from common.producer import Producer
 from common.telemetry import get_logger
 
+Json = dict[str, Any]
 GROUP = "agent-fixed"
 # From the message's arrival. A restart of the tool gateway is over by then; "I can't look it up" is for real outages.
 _PATIENCE_S = 8.0
@@ -48,11 +51,15 @@ _log = get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was found out before the transaction: what is said, or why a person takes it and whom they will meet."""
+    """What was found out before the transaction: what is said, or why a person takes it and whom they will meet.
+
+    ``rows`` are the ledger's for the packet, None where it couldn't be read.
+    """
 
     text: str = ""
     why: HandOver | None = None
-    customer: dict[str, Any] | None = None
+    customer: Json | None = None
+    rows: list[Json] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class FixedFlow:
     pool: db.Database
     runs: RunStore
     tools: Toolgateway
+    ledger: Ledger
     sessions: Sessions
     customers: Customers
     producer: Producer
@@ -93,7 +101,7 @@ class FixedFlow:
         why = _why_person(work) if standing.by_agent else None
         if not standing.by_agent or why is not None:
             await status
-            found = _Found(why=why, customer=None if why is None else await self._load_customer(work))
+            found = await self._gather(work, why) if why is not None else _Found()
         else:
             text = await self._answer_if_up(work, min(_ON_THE_SPOT_S, self.lookup_timeout_s))
             await status
@@ -114,16 +122,29 @@ class FixedFlow:
         """Answer a run that had to wait for an earlier message."""
         why = _why_person(run.work)
         if why is not None:
-            await hand_over(self.runs, self.customers, self.clock, run, why, route=run.work.route, staff=self.staff)
+            await hand_over(
+                self.runs,
+                self.customers,
+                self.clock,
+                run,
+                why,
+                ledger=self.ledger,
+                route=run.work.route,
+                staff=self.staff,
+            )
             return
         text = await self._answer_patiently(run.work)
         events = Address.of(run.work.message, run.owner_version).spoken(2, run.work.route, [text])
         await self.runs.finish(run, Ending("answered", events, text), self.clock.now())
 
-    async def _load_customer(self, work: WorkItem) -> dict[str, Any] | None:
+    async def _gather(self, work: WorkItem, why: HandOver) -> _Found:
         """For the packet; before the transaction, since none is held open while a store system is asked (R5)."""
         known = await store.load_customer(self.pool, work.message.conversation_id)
-        return await self.customers.of_message(work.message, known)
+        customer, rows = await asyncio.gather(
+            self.customers.of_message(work.message, known),
+            self.ledger.load_rows_of(self.pool, work.message.conversation_id),
+        )
+        return _Found(why=why, customer=customer, rows=rows)
 
     async def _answer_if_up(self, work: WorkItem, within_s: float) -> str | None:
         try:
@@ -192,7 +213,7 @@ class FixedFlow:
             # A person gave it back a moment ago: nothing was looked up, so the worker answers.
             await store.add_queued_run(conn, work)
         elif found.why is not None:
-            return await self._hand_over_now(conn, work, found.why, standing, found.customer)
+            return await self._hand_over_now(conn, work, found.why, standing, found)
         else:
             await store.add_done_run(conn, work, "answered")
             await store.save_words(conn, address.conversation_id, address.message_id, "agent", found.text)
@@ -200,20 +221,16 @@ class FixedFlow:
         return None
 
     async def _hand_over_now(
-        self,
-        conn: db.Connection,
-        work: WorkItem,
-        why: HandOver,
-        standing: store.Standing,
-        customer: dict[str, Any] | None,
+        self, conn: db.Connection, work: WorkItem, why: HandOver, standing: store.Standing, found: _Found
     ) -> HandoffOpened:
         now = self.clock.now()
         conversation = await store.load_conversation(conn, work.message.conversation_id)
         assert conversation is not None
         memory = ConversationState.model_validate(conversation.run_state).memory
-        memory.customer = memory.customer or customer
+        memory.customer = memory.customer or found.customer
+        merge_ledger(found.rows or [], memory)
         await store.remember_customer(conn, conversation.id, memory.customer)
-        draft = _draft(work, why, memory, on_duty(self.staff, now))
+        draft = _draft(work, why, memory, on_duty(self.staff, now), rows_current=found.rows is not None)
         opened = await insert_handoff(conn, draft, standing.owner_version, now)
         assert opened is not None, "the conversation's row is locked by this transaction"
         notice = say(work.language, "handoff_sensitive" if why.reason == "sensitive" else "handoff")
@@ -255,7 +272,7 @@ async def start_status(
     return await start_sending(producer, Address.of(work.message, standing.owner_version).status(text), now)
 
 
-def _draft(work: WorkItem, why: HandOver, memory: Memory, staffing: dict[str, Any]) -> HandoffDraft:
+def _draft(work: WorkItem, why: HandOver, memory: Memory, staffing: Json, *, rows_current: bool) -> HandoffDraft:
     return HandoffDraft(
         conversation_id=work.message.conversation_id,
         seed=work.message.message_id,
@@ -266,6 +283,7 @@ def _draft(work: WorkItem, why: HandOver, memory: Memory, staffing: dict[str, An
             work.intent,
             work.message.customer_id,
             topic_of(work),
+            rows_current=rows_current,
             staffing=staffing,
         ),
         memory=memory.model_copy(update={"sentiment": work.sentiment}),

@@ -1,5 +1,6 @@
 """Tells customers what happened to their ledger rows behind their back, and fetches a person when it went wrong."""
 
+import asyncio
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -7,12 +8,14 @@ from typing import Any
 from agent.adapters import store
 from agent.adapters.customers import Customers
 from agent.adapters.handoff_store import HandoffDraft, count_handoff, insert_handoff
+from agent.adapters.ledger import Ledger
 from agent.adapters.sending import enqueue_replies
+from agent.core.facts import merge_ledger
 from agent.core.hours import ALWAYS, StaffHours, on_duty, tell_hours
 from agent.core.outcomes import Outcome, judge_change, tell_outcome
 from agent.core.packet import Case
 from agent.core.replies import Address
-from agent.core.state import ConversationState
+from agent.core.state import ConversationState, Memory
 from common import db
 from common.clock import Clock
 from common.consumer import Received
@@ -26,12 +29,21 @@ LEDGER_GROUP = "agent-ledger"
 TRANSCRIPT_GROUP = "agent-transcript"
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """For the packet, gathered before the transaction; None where it couldn't be had or nobody needs it."""
+
+    customer: Json | None = None
+    rows: list[Json] | None = None
+
+
 @dataclass(frozen=True)
 class Outcomes:
     """Consumes ``ledger.actions.v1`` and, for the transcript, what staff wrote on ``support.replies.v1``."""
 
     pool: db.Database
     customers: Customers
+    ledger: Ledger
     clock: Clock
     staff: StaffHours = ALWAYS
 
@@ -41,8 +53,8 @@ class Outcomes:
             if received.event.inline or received.event.conversation_id is None:
                 continue
             await crash_point("outcome.before_commit")
-            customer = await self._load_customer(received.event)
-            opened = await db.in_transaction(self.pool, partial(self._tell, received=received, customer=customer))
+            found = await self._gather(received.event)
+            opened = await db.in_transaction(self.pool, partial(self._tell, received=received, found=found))
             if opened is not None:
                 count_handoff(opened.reason)
             await crash_point("outcome.after_commit")
@@ -58,16 +70,19 @@ class Outcomes:
                     text = str(event.data["reply"])
                     await store.save_words(conn, event.conversation_id, event.message_id, "staff", text)
 
-    async def _load_customer(self, change: ActionChanged) -> Json | None:
+    async def _gather(self, change: ActionChanged) -> _Found:
         """For the packet, where there will be one; before the transaction, which waits for nobody outside (R5)."""
         assert change.conversation_id is not None
         if not judge_change(change).needs_person:
-            return None
+            return _Found()
         known = await store.load_customer(self.pool, change.conversation_id)
-        return await self.customers.of_change(change, known)
+        customer, rows = await asyncio.gather(
+            self.customers.of_change(change, known), self.ledger.load_rows_of(self.pool, change.conversation_id)
+        )
+        return _Found(customer, rows)
 
     async def _tell(
-        self, conn: db.Connection, received: Received[ActionChanged], customer: Json | None
+        self, conn: db.Connection, received: Received[ActionChanged], found: _Found
     ) -> HandoffOpened | None:
         change = received.event
         if received.event_id not in await first_time(conn, LEDGER_GROUP, [received.event_id]):
@@ -76,28 +91,32 @@ class Outcomes:
         conversation = await store.load_conversation(conn, change.conversation_id, lock=True)
         if conversation is None or conversation.customer_id != change.customer_id:
             return None
+        state = ConversationState.model_validate(conversation.run_state)
+        # Remembered for the next message as well; who answers one just now reads the ledger before speaking of it.
+        merge_ledger([change.model_dump(), *(found.rows or [])], state.memory)
+        await store.save_state(conn, conversation.id, state.model_dump(mode="json"))
         waiting = change.status == "awaiting_approval" and change.cause != "overdue"
         await store.save_waiting(conn, conversation.id, waiting=waiting)
-        outcome = judge_change(change)
-        if outcome.telling == "none":
+        if judge_change(change).telling == "none":
             return None
-        return await self._write(conn, conversation, change, outcome, customer)
+        return await self._write(conn, conversation, change, state.memory, found)
 
     async def _write(
         self,
         conn: db.Connection,
         conversation: store.Conversation,
         change: ActionChanged,
-        outcome: Outcome,
-        customer: Json | None,
+        memory: Memory,
+        found: _Found,
     ) -> HandoffOpened | None:
-        now = self.clock.now()
+        now, outcome = self.clock.now(), judge_change(change)
         message_id = f"msg_{derived_id('outcome', change.key, str(change.version))}"
         sentences = [tell_outcome(conversation.language, change, outcome.telling)]
         opened = None
         if outcome.needs_person and conversation.owner == "agent":
-            draft = _draft(conversation, change, outcome, message_id, on_duty(self.staff, now))
-            draft.memory.customer = draft.memory.customer or customer
+            case = _case(conversation, change, outcome, on_duty(self.staff, now), rows_current=found.rows is not None)
+            draft = _draft(conversation, case, memory, message_id)
+            draft.memory.customer = draft.memory.customer or found.customer
             await store.remember_customer(conn, conversation.id, draft.memory.customer)
             opened = await insert_handoff(conn, draft, conversation.owner_version, now)
             sentences += tell_hours(conversation.language, self.staff, now)
@@ -129,24 +148,26 @@ def _events(
     return [address.action(1, row), *spoken]
 
 
-def _draft(
-    conversation: store.Conversation, change: ActionChanged, outcome: Outcome, message_id: str, staffing: dict[str, Any]
-) -> HandoffDraft:
-    memory = ConversationState.model_validate(conversation.run_state).memory
-    row = change.model_dump(include={"key", "kind", "status", "order_id", "line_id", "amount", "currency", "reference"})
-    memory.actions[change.key] = row | {"reason": change.policy_reason}
+def _case(
+    conversation: store.Conversation, change: ActionChanged, outcome: Outcome, staffing: Json, *, rows_current: bool
+) -> Case:
+    return Case(
+        reason="policy",
+        detail=f"{change.key}: {outcome.telling}",
+        language=conversation.language,
+        intent="refund" if change.kind == "refund" else "other",
+        customer_id=conversation.customer_id,
+        for_leads=outcome.telling == "overdue",
+        rows_current=rows_current,
+        staffing=staffing,
+    )
+
+
+def _draft(conversation: store.Conversation, case: Case, memory: Memory, message_id: str) -> HandoffDraft:
     return HandoffDraft(
         conversation_id=conversation.id,
         seed=message_id,
-        case=Case(
-            reason="policy",
-            detail=f"{change.key}: {outcome.telling}",
-            language=conversation.language,
-            intent="refund" if change.kind == "refund" else "other",
-            customer_id=conversation.customer_id,
-            for_leads=outcome.telling == "overdue",
-            staffing=staffing,
-        ),
+        case=case,
         memory=memory,
         channel=conversation.channel,
         thread_ref=conversation.thread_ref,

@@ -30,6 +30,7 @@ def own_replies(order_id: str = "7100001", amount: str = "64.00") -> Iterator[tu
 def _templates(language: Language, order_id: str, amount: str) -> Iterator[str]:
     yield templated_truth(language, Facts())
     yield templated_truth(language, Facts(handoff=True))
+    yield templated_truth(language, Facts(complete=False))
     for kind in KINDS:
         for status in STATUSES:
             row = Action(key="k", kind=kind, status=status, order_id=order_id, reference="RF-10")

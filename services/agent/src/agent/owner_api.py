@@ -13,9 +13,11 @@ from agent.adapters.handoff_store import (
     insert_handoff,
     load_open_handoff,
 )
+from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import RunStore
 from agent.adapters.sending import enqueue_replies
 from agent.core.endings import begin_anew
+from agent.core.facts import merge_ledger
 from agent.core.ownership import AGENT, OwnerState, change_owner
 from agent.core.packet import CUSTOMER_FIELDS, Case
 from agent.core.state import ConversationState
@@ -65,7 +67,7 @@ class OwnerChange(BaseModel):
 
 
 def owner_routes(
-    pool: db.Database, runs: RunStore, verifier: Verifier, clock: Clock, settings: AgentSettings
+    pool: db.Database, runs: RunStore, verifier: Verifier, clock: Clock, settings: AgentSettings, *, ledger: Ledger
 ) -> APIRouter:
     """Return the routes; every one needs the bearer token of a service that may use it."""
     router = APIRouter()
@@ -105,7 +107,8 @@ def owner_routes(
     @router.post("/v1/conversations/{conversation_id}/owner")
     async def set_owner(conversation_id: str, change: OwnerChange, authorization: Authorization = None) -> Json:
         let_in(authorization, "approvals")
-        return await _set_owner(pool, conversation_id, change, clock)
+        rows = await ledger.load_rows_of(pool, conversation_id) if change.action == "takeover" else None
+        return await _set_owner(pool, conversation_id, change, clock, rows)
 
     @router.post("/v1/runs/release-expired")
     async def release_expired(authorization: Authorization = None) -> Json:
@@ -120,7 +123,11 @@ def owner_routes(
     return router
 
 
-async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChange, clock: Clock) -> Json:
+async def _set_owner(
+    pool: db.Database, conversation_id: str, change: OwnerChange, clock: Clock, rows: list[Json] | None = None
+) -> Json:
+    """Move the owner; ``rows`` are the ledger's, read just before for a packet, None where they couldn't be had."""
+
     async def work(conn: db.Connection) -> tuple[Json, HandoffOpened | None]:
         found = await store.load_conversation(conn, conversation_id, lock=True)
         if found is None:
@@ -135,7 +142,7 @@ async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChang
         if isinstance(moved, str):
             raise Problem(409, moved)
         if change.action == "takeover" and found.owner == AGENT:
-            return await _step_in(conn, found, moved, clock, change.customer)
+            return await _step_in(conn, found, moved, clock, told=change.customer, rows=rows)
         if change.action == "takeover" and open_handoff is not None:
             # Whoever takes over must be able to give it back, also where the queue thinks that it is over.
             await announce_again(conn, open_handoff, clock.now())
@@ -158,17 +165,25 @@ async def _set_owner(pool: db.Database, conversation_id: str, change: OwnerChang
 
 
 async def _step_in(
-    conn: db.Connection, found: store.Conversation, moved: OwnerState, clock: Clock, told: CustomerRecord | None
+    conn: db.Connection,
+    found: store.Conversation,
+    moved: OwnerState,
+    clock: Clock,
+    *,
+    told: CustomerRecord | None,
+    rows: list[Json] | None,
 ) -> tuple[Json, HandoffOpened | None]:
     """A person takes over unasked: that is a handoff as well, with the same packet, and already theirs."""
     memory = ConversationState.model_validate(found.run_state).memory
     if told is not None and told.customer_id == found.customer_id:
         memory.customer = memory.customer or told.model_dump(include=set(CUSTOMER_FIELDS))
         await store.remember_customer(conn, found.id, memory.customer)
+    merge_ledger(rows or [], memory)
+    why = f"{moved.owner} stepped in"
     draft = HandoffDraft(
         conversation_id=found.id,
         seed=f"takeover:{found.owner_version}",
-        case=Case("asked", f"{moved.owner} stepped in", found.language, "other", found.customer_id),
+        case=Case("asked", why, found.language, "other", found.customer_id, rows_current=rows is not None),
         memory=memory,
         channel=found.channel,
         thread_ref=found.thread_ref,

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from agent.adapters.customers import Customers
+from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.adapters.search_index import SearchIndex
 from agent.adapters.tokens import TokenCounter
 from agent.core.claims import split_sentences
 from agent.core.endings import close_turn
-from agent.core.facts import facts_of
+from agent.core.facts import facts_now
 from agent.core.handoff import HandOver, decide_handoff
 from agent.core.hours import ALWAYS, StaffHours
 from agent.core.limits import Limits
@@ -27,7 +28,7 @@ from agent.core.policy_answers import (
     search_results,
     without_citations,
 )
-from agent.core.policy_claims import false_deeds
+from agent.core.policy_claims import claimed_deeds, false_deeds
 from agent.core.prompt import bundle_version
 from agent.core.replies import Address
 from agent.core.retrieval.passages import Passage, Retrieval
@@ -70,6 +71,7 @@ class PolicyAnswers:
     pool: db.Database
     runs: RunStore
     customers: Customers
+    ledger: Ledger
     index: SearchIndex
     models: ModelGateway
     tokens: TokenCounter
@@ -117,7 +119,15 @@ class PolicyAnswers:
         await spent.book()
         version = run.state.run_for(run.message_id).prompt_version
         await hand_over(
-            self.runs, self.customers, self.clock, run, why, route="rag", prompt_version=version, staff=self.staff
+            self.runs,
+            self.customers,
+            self.clock,
+            run,
+            why,
+            ledger=self.ledger,
+            route="rag",
+            prompt_version=version,
+            staff=self.staff,
         )
 
     async def _answer(self, run: ClaimedRun, spent: Spending, found: Retrieval, *, shed: bool) -> Answer:
@@ -157,8 +167,12 @@ class PolicyAnswers:
         email = run.work.message.channel == "email"
         live = LiveReply(self.runs, run, self.clock, partial(self._judge_early, run, passages))
         progress.prompt_version = self._version
-        async with live:
-            turn = await self.models.ask(request, _MODEL_BUDGET_S, "email" if email else "live", live)
+        try:
+            async with live:
+                turn = await self.models.ask(request, _MODEL_BUDGET_S, "email" if email else "live", live)
+        finally:
+            # Rows move while a model writes, whether it comes to an end or not.
+            run.rows_read_at = None
         progress.model_calls += 1
         progress.turn = live.saved(turn, [])
         await spent.book()
@@ -188,8 +202,12 @@ class PolicyAnswers:
 
     async def _holds(self, run: ClaimedRun, text: str) -> bool:
         """A policy answer claims no deed; if it does, it is held to the ledger like any other reply."""
-        if false_deeds(without_citations(text), run.work.language, facts_of(run.state.memory)):
-            return False
+        answer = without_citations(text)
+        if claimed_deeds(answer):
+            current = await self.ledger.refresh(run, self.ledger.brief_s)
+            facts = facts_now(run.state.memory, run.state.run_for(run.message_id), current=current)
+            if false_deeds(answer, run.work.language, facts):
+                return False
         return (await self.guard.check(text, "reply")).verdict != "flagged"
 
 

@@ -31,6 +31,7 @@ class Beside:
             pool=parts.pool,
             runs=parts.runs,
             tools=parts.tools,
+            ledger=parts.ledger,
             sessions=parts.sessions,
             customers=parts.customers,
             producer=producer,

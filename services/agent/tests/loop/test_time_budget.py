@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agent.adapters.customers import Customers
+from agent.adapters.ledger import Ledger
 from agent.adapters.toolgateway import Toolgateway
 from agent.loop.catalogue import Catalogue
 from agent.loop.play import play_agent_run
@@ -22,6 +23,8 @@ READ = ("get_order", '{"order_id": "4417028"}')
 REFUND_ARGS = {"order_id": "4417028", "line_id": "L2", "amount": "64.00", "reason": "damaged"}
 REFUND = ("issue_refund", json.dumps(REFUND_ARGS))
 BUDGET_S = 60.0
+# For the packet.
+ROWS = "GET /v1/actions?conversation_id=conv_1"
 
 
 def calls(*tools: tuple[str, str]) -> ModelTurn:
@@ -60,7 +63,9 @@ class Mute:
     def __init__(self, bench: Any, clock: Any, tools: Toolgateway, asked: list[str]) -> None:
         self.bench, self.clock, self.asked = bench, clock, asked
         customers = Customers(tools, bench.parts.sessions)
-        self.bench.parts = replace(bench.parts, tools=tools, customers=customers, clock=clock)
+        self.bench.parts = replace(
+            bench.parts, tools=tools, ledger=Ledger(tools, clock), customers=customers, clock=clock
+        )
 
     async def play(self, work: Any) -> float:
         """Answer a message; returns the seconds that the customer waited."""
@@ -88,7 +93,7 @@ async def test_a_read_that_is_never_answered_ends_with_a_person_within_the_turns
     waited_s = await mute.play(make_work())
     assert waited_s <= BUDGET_S
     assert (await mute.bench.done())["handoff_reason"] == "budget"
-    assert set(mute.asked) == {"GET /v1/customer", "POST /v1/tools/get_order"}
+    assert set(mute.asked) == {"GET /v1/customer", "POST /v1/tools/get_order", ROWS}
 
 
 async def test_a_write_that_is_never_answered_is_looked_for_and_goes_to_a_person_within_the_turns_time(
@@ -110,7 +115,7 @@ async def test_a_worker_that_never_gets_the_list_of_tools_hands_over_within_the_
     waited_s = await mute.play(make_work())
     assert waited_s <= BUDGET_S
     done = await mute.bench.done()
-    assert (done["handoff"], set(mute.asked)) == (True, {"GET /v1/tools", "GET /v1/customer"})
+    assert (done["handoff"], set(mute.asked)) == (True, {"GET /v1/tools", "GET /v1/customer", ROWS})
 
 
 async def test_the_next_worker_has_only_what_the_first_one_left_of_the_turns_time(mute: Mute, make_work: Any) -> None:

@@ -140,7 +140,8 @@ class ClaimedRun:
     """A run this worker holds. ``version`` is the fencing number, ``owner_version`` the one our words carry.
 
     ``trace`` holds the headers it was stored under. Once it has ended ``followed_by`` is the route of the
-    conversation's next message, if one waits.
+    conversation's next message, if one waits. ``rows_read_at`` is the monotonic time at which the remembered rows were
+    the ledger's own, None since the run waited for a model or a tool.
     """
 
     message_id: str
@@ -153,6 +154,7 @@ class ClaimedRun:
     owner_version: int
     followed_by: str | None = None
     trace: dict[str, str] = field(default_factory=dict)
+    rows_read_at: float | None = None
 
     @property
     def is_ours(self) -> bool:

@@ -89,9 +89,18 @@ class Toolgateway:
         """Return the ledger rows of a conversation, as the ledger has them now."""
         wanted = {"conversation_id": conversation_id}
         reply = await self._patiently("GET", "/v1/actions", self.lookup_timeout_s, params=wanted)
-        if reply.status != 200:
+        if reply.status != 200 or not isinstance(reply.body, dict) or not isinstance(reply.body.get("items"), list):
             raise Transient(f"the ledger answered {reply.status}")
         return list(reply.body["items"])
+
+    async def load_action(self, key: str) -> Json | None:
+        """Return one ledger row, whichever conversation made it; None when there is no such row."""
+        reply = await self._patiently("GET", f"/v1/actions/{quote(key, safe='')}", self.lookup_timeout_s)
+        if reply.status == 404:
+            return None
+        if reply.status != 200 or not isinstance(reply.body, dict):
+            raise Transient(f"the ledger answered {reply.status}")
+        return dict(reply.body)
 
     async def load_customer(self, assertion: str) -> Json | None:
         """Return the session customer's name, tier, lifetime value and open tickets; None when they can't be had."""

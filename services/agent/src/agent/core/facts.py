@@ -15,10 +15,12 @@ KIND_OF_TOOL = {
     "create_return_label": "return_label",
     "update_account_field": "account_change",
 }
-ROW_STATUSES = frozenset({"pending", "awaiting_approval", "succeeded", "rejected", "failed"})
+FINAL = frozenset({"succeeded", "rejected", "failed"})
+ROW_STATUSES = FINAL | {"pending", "awaiting_approval"}
 _FAILED_STATUSES = frozenset({"invalid", "not_found", "error", "blocked"})
 _UNDER_WAY = frozenset({"pending", "awaiting_approval", "succeeded"})
 _KEPT_ORDERS = 12
+_KEPT_OF_ROW = ("key", "kind", "status", "order_id", "line_id", "currency", "approved_by", "version")
 
 
 def row_of(name: str, args: Json, answer: Json) -> Json | None:
@@ -67,6 +69,7 @@ def remember_answer(name: str, args: Json, answer: Json, memory: Memory, run: Ru
             return None
         known = memory.actions.get(row["key"])
         memory.actions[row["key"]] = row
+        run.answered_keys.append(row["key"])
         if known is not None and known.get("status") == row["status"]:
             return None
         run.moved_rows += 1
@@ -106,6 +109,20 @@ def facts_of(memory: Memory, *, handoff: bool = False) -> Facts:
     )
 
 
+def facts_now(memory: Memory, run: RunProgress, *, current: bool) -> Facts:
+    """Return what may be spoken of at this moment; ``current`` says that the ledger has just been read.
+
+    Without that a remembered row proves nothing any more. What a tool of this very message answered as final is the
+    ledger's own result (R17) and may still be told; what was open may have been settled since, and no deed can be
+    denied.
+    """
+    if current:
+        return facts_of(memory)
+    told = {key: memory.actions[key] for key in run.answered_keys if key in memory.actions}
+    final = {key: row for key, row in told.items() if row.get("status") in FINAL}
+    return facts_of(memory.model_copy(update={"actions": final})).model_copy(update={"complete": False})
+
+
 def _lines(memory: Memory) -> Iterator[Line]:
     for order_id, order in memory.orders.items():
         lines = order.get("lines")
@@ -118,7 +135,9 @@ def merge_ledger(rows: list[Json], memory: Memory) -> None:
     """Take the ledger's own rows over what was remembered: they may have moved while the customer was away."""
     for row in rows:
         known = memory.actions.get(row["key"], {})
-        kept = {f: row.get(f) for f in ("key", "kind", "status", "order_id", "line_id", "currency", "approved_by")}
+        if _is_older(row, known):
+            continue
+        kept = {f: row.get(f) for f in _KEPT_OF_ROW} | {"reason": known.get("reason") or row.get("policy_reason")}
         amount, reference = row.get("amount"), row.get("external_ref") or row.get("reference")
         memory.actions[row["key"]] = (
             known | kept | {"amount": None if amount is None else str(amount), "reference": reference}
@@ -131,7 +150,15 @@ def book_own_row(row: Json, memory: Memory, run: RunProgress) -> None:
     if row["key"] not in run.moved_keys:
         run.moved_rows += 1
         run.moved_keys.append(row["key"])
+    run.answered_keys.append(row["key"])
     run.untold.append(memory.actions[row["key"]])
+
+
+def _is_older(row: Json, known: Json) -> bool:
+    """Say whether a copy of a row was made before the one we have; a final row never opens again."""
+    if row.get("version") and known.get("version"):
+        return bool(row["version"] < known["version"])
+    return known.get("status") in FINAL and row.get("status") not in FINAL
 
 
 def _remember_orders(name: str, result: Any, memory: Memory) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from agent.core.claims import Claim, Facts, Reader, SentenceCheck, check_reply
-from agent.core.claims.facts import ROW_KINDS
+from agent.core.claims.facts import ROW_KINDS, Kind
 from agent.core.claims.languages import LEXICONS, read_as
 from agent.core.claims.lexicon import Lexicon
 from agent.core.claims.text import prepare
@@ -74,6 +74,15 @@ def may_leave_early(check: SentenceCheck, language: str, facts: Facts, *, deed_d
     return deed_done or not (_FORESEEN.search(words) or _speaks_of_deeds(check.sentence, LEXICONS[spoken]))
 
 
+def speaks_of_rows(check: SentenceCheck, language: str) -> bool:
+    """Say whether the ledger's rows bear on a sentence: it claims a deed, names one, or was found false beside them."""
+    if not check.holds or any(claim.kind != "order_status" for claim in check.claims):
+        return True
+    spoken = read_as(check.sentence, language)
+    # Where a parcel is, the store says and not the ledger.
+    return spoken is None or _speaks_of_deeds(check.sentence, LEXICONS[spoken], besides="order_status")
+
+
 def without_repeats(
     checks: Sequence[SentenceCheck], said: Sequence[str], told: Sequence[Claim], *, continued: bool
 ) -> list[str]:
@@ -118,10 +127,11 @@ def _stays_true(claim: Claim, facts: Facts, *, deed_done: bool) -> bool:
     return deed_done
 
 
-def _speaks_of_deeds(sentence: str, lexicon: Lexicon) -> bool:
+def _speaks_of_deeds(sentence: str, lexicon: Lexicon, *, besides: Kind | None = None) -> bool:
     prepared = prepare(sentence, lexicon)
     named = re.search(r"(?:amtx|refx)\d", prepared.values.masked)
-    return bool(named) or any(find_topics(clause, lexicon) for clause in prepared.clauses)
+    topics = [topic for clause in prepared.clauses for topic in find_topics(clause, lexicon)]
+    return bool(named) or any(topic.kinds != (besides,) for topic in topics)
 
 
 def _covers(old: Claim, new: Claim) -> bool:

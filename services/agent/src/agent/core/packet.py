@@ -31,6 +31,8 @@ class Case:
     customer_id: str | None
     topic: str | None = None
     for_leads: bool = False
+    # The remembered rows are the ledger's own, read for this very packet; else they are a copy that may be old.
+    rows_current: bool = False
     # Whether somebody was there when it was opened, and what the customer was told to wait (core/hours.py).
     staffing: Json = field(default_factory=dict)
 
@@ -69,6 +71,7 @@ def next_step(case: Case, memory: Memory) -> str:
         (case.topic == "safety", "Call the customer first; make sure nobody is in danger, then look at the item."),
         (stolen, "Verify the customer by a second channel and lock the account before anything else."),
         (case.topic == "legal", "Make no promise; pass to the legal desk with the transcript."),
+        (not case.rows_current, "Look at the ledger first: it could not be read just now, these actions may be old."),
         (failed, f"Check {failed} at the provider: it failed. Pay again only with proof that nothing moved."),
         (pending, f"Wait for {pending}: its outcome is not known yet. Do not pay again."),
         (waiting, f"Decide {waiting}: it waits for approval."),
@@ -100,6 +103,7 @@ def build_packet(case: Case, memory: Memory, transcript: list[Json], verified_fi
         "customer": customer_of(case, memory),
         "language": case.language,
         "reason": {"code": case.reason, "detail": case.detail, "topic": case.topic, "intent": case.intent}
+        | {"rows_current": case.rows_current}
         | case.staffing,
         "orders": list(memory.orders.values()),
         "actions": actions,

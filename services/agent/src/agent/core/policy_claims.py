@@ -30,10 +30,11 @@ _DEEDS = (
 _DEED = re.compile("|".join(_DEEDS))
 
 
+def claimed_deeds(answer: str) -> list[str]:
+    """Return the sentences that say something was done for this customer, true or not."""
+    return [sentence for sentence in split_sentences(answer) if _DEED.search(folded(sentence))]
+
+
 def false_deeds(answer: str, language: str, facts: Facts) -> list[str]:
     """Return the sentences that say something was done for this customer and aren't borne out by the facts."""
-    return [
-        sentence
-        for sentence in split_sentences(answer)
-        if _DEED.search(folded(sentence)) and not check_sentence(sentence, language, facts).holds
-    ]
+    return [sentence for sentence in claimed_deeds(answer) if not check_sentence(sentence, language, facts).holds]

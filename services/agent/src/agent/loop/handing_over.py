@@ -1,7 +1,10 @@
 """Ends a run with a person: one transaction, exactly one notice, in the customer's language."""
 
+import asyncio
+
 from agent.adapters.customers import Customers
 from agent.adapters.handoff_store import HandoffDraft, count_handoff
+from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.core.endings import close_turn
 from agent.core.handoff import HandOver
@@ -10,6 +13,7 @@ from agent.core.packet import Case
 from agent.core.replies import Address
 from agent.core.situation import topic_of
 from agent.core.wording import Phrase, say
+from agent.loop.speaking import deeds_of
 from common.clock import Clock
 from common.events.model import Route
 from common.telemetry import get_logger
@@ -24,17 +28,23 @@ async def hand_over(
     run: ClaimedRun,
     why: HandOver,
     *,
+    ledger: Ledger,
     route: Route,
     notice: Phrase = "handoff",
-    before: tuple[str, ...] = (),
     prompt_version: str | None = None,
     staff: StaffHours = ALWAYS,
 ) -> None:
-    """Open the handoff and end the run; ``before`` are checked sentences that stand before the notice."""
+    """Open the handoff and end the run, with packet and words from the ledger as it is now.
+
+    What was done in this very message is said before the notice, in the ledger's own words.
+    """
     work, state = run.work, run.state
-    state.memory.customer = await customers.of_message(work.message, state.memory.customer)
+    current, state.memory.customer = await asyncio.gather(
+        ledger.refresh(run, ledger.brief_s), customers.of_message(work.message, state.memory.customer)
+    )
     now = clock.now()
     progress = state.run_for(run.message_id)
+    before = deeds_of(progress, state.memory, work.language, current=current)
     elapsed_s = max(0.0, (now - work.message.received_at).total_seconds())
     close_turn(work, state.memory, progress, elapsed_s=elapsed_s)
     draft = HandoffDraft(
@@ -47,6 +57,7 @@ async def hand_over(
             intent=work.intent,
             customer_id=work.message.customer_id,
             topic=topic_of(work),
+            rows_current=current,
             staffing=on_duty(staff, now),
         ),
         memory=state.memory,

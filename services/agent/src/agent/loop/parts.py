@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from agent.adapters.customers import Customers
+from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import RunStore
 from agent.adapters.sessions import Sessions
 from agent.adapters.tokens import TokenCounter
@@ -30,6 +31,7 @@ class Parts:
     pool: db.Database
     runs: RunStore
     tools: Toolgateway
+    ledger: Ledger
     catalogue: Catalogue
     sessions: Sessions
     customers: Customers

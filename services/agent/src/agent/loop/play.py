@@ -11,6 +11,7 @@ from agent.adapters.store import load_transcript
 from agent.adapters.toolgateway import SessionOver
 from agent.core.confirming import Moment, hold_for_yes, needs_read_back, read_back_question, take_up_held_call
 from agent.core.endings import close_turn, waits_for_approval
+from agent.core.facts import FINAL
 from agent.core.guarding import guard_of, take_in_words
 from agent.core.handoff import HandOver, decide_handoff
 from agent.core.links import links_said, remember_links
@@ -34,7 +35,7 @@ from agent.loop.guarding import judge_texts
 from agent.loop.handing_over import hand_over
 from agent.loop.live import LiveReply
 from agent.loop.parts import Parts
-from agent.loop.speaking import deeds_of, judge_early, judge_words, refresh_rows, safe_words
+from agent.loop.speaking import judge_early, judge_words, safe_words
 from agent.loop.tools import TROUBLE, book_refusal, book_unseen_rows, judge_next, once_back, run_call
 from agent.spending import Spending, spending
 from common.models import BudgetSpent, ModelRequest, ModelsDown, TokensSpent
@@ -81,7 +82,16 @@ class Play:
         held = self.memory.held_call
         canonical = canonical_call(held["name"], held["args"]) if held else None
         take_up_held_call(work, self.memory, progress, canonical, moment)
-        await refresh_rows(self.parts, self.run.conversation_id, self.memory)
+        await self._show_the_model_what_moved()
+
+    async def _show_the_model_what_moved(self) -> None:
+        """Read the rows that may have moved behind our back: open ones, and all that people may have acted on.
+
+        What changes otherwise comes as an event (outcomes.py); what is said is held against the ledger in any case.
+        """
+        is_open = any(row.get("status") not in FINAL for row in self.memory.actions.values())
+        if is_open or self.run.owner_version > 1:
+            await self.parts.ledger.refresh(self.run, self.parts.ledger.brief_s)
 
     async def _take(self, step: Step) -> None:
         match step:
@@ -114,11 +124,16 @@ class Play:
             subject=self.run.conversation_id,
         )
         priority = "email" if self.run.work.message.channel == "email" else "live"
+        self.run.rows_read_at = None
         self.still_ours, self.progress.prompt_version = False, self.bundle.version
         live = LiveReply(self.parts.runs, self.run, self.parts.clock, partial(judge_early, self.parts, self.run))
         try:
-            async with live:
-                turn = await self.parts.models.ask(request, left_s, priority, live)  # type: ignore[arg-type]
+            try:
+                async with live:
+                    turn = await self.parts.models.ask(request, left_s, priority, live)  # type: ignore[arg-type]
+            finally:
+                # Rows move while a model writes, whether it comes to an end or not.
+                self.run.rows_read_at = None
         except TokensSpent as error:
             await self._hand_over(HandOver("budget", error.reason))
             return
@@ -150,7 +165,7 @@ class Play:
         if judged.name in WRITES and not self.still_ours:
             # Whoever took the conversation over since the last step must find nothing moved behind their back (R14).
             await self._save()
-        self.still_ours = False
+        self.still_ours, self.run.rows_read_at = False, None
         try:
             await run_call(self.parts, self.run, judged)
         except SessionOver:
@@ -168,16 +183,24 @@ class Play:
     async def _speak(self, text: str) -> None:
         progress = self.progress
         assert progress.turn is not None
-        judged = await judge_words(self.parts, self.run, text, continued=progress.turn.continued)
+        ledger = self.parts.ledger
+        within_s = max(min(self.parts.left_s(progress), ledger.patience_s), ledger.brief_s)
+        continued = progress.turn.continued
+        judged = await judge_words(self.parts, self.run, text, continued=continued, within_s=within_s)
         if not judged.false:
             await self._finish(judged.sentences, "answered")
-        elif not progress.mended and progress.model_calls < self.parts.limits.model_calls_per_message:
+        elif judged.current and self._may_mend():
             progress.mended = True
             progress.rounds += [assistant_message(progress.turn.text, []), mend_request(judged.false, progress.said)]
             progress.turn, progress.said_in_rounds = None, len(progress.said)
             await self._save()
         else:
-            await self._finish(safe_words(progress, self.memory, self.run.work.language), "templated")
+            # No model can mend what only the ledger could bear out.
+            words = safe_words(progress, self.memory, self.run.work.language, current=judged.current)
+            await self._finish(words, "templated")
+
+    def _may_mend(self) -> bool:
+        return not self.progress.mended and self.progress.model_calls < self.parts.limits.model_calls_per_message
 
     async def _read_back(self, call: Run) -> None:
         now, version = self.parts.clock.now(), self.run.owner_version
@@ -225,17 +248,15 @@ class Play:
         await self.spent.book()
         with contextlib.suppress(*TROUBLE):
             await book_unseen_rows(self.parts, self.run)
-        # What was done in this very message is said before the notice, in the ledger's own words.
-        before = tuple(deeds_of(self.progress, self.memory, self.run.work.language))
         await hand_over(
             self.parts.runs,
             self.parts.customers,
             self.parts.clock,
             self.run,
             why,
+            ledger=self.parts.ledger,
             route="agent",
             notice=notice,
-            before=before,
             prompt_version=self.bundle.version,
             staff=self.parts.staff,
         )
@@ -274,6 +295,7 @@ async def play_agent_run(parts: Parts, run: ClaimedRun) -> None:
             parts.clock,
             run,
             why,
+            ledger=parts.ledger,
             route="agent",
             notice="handoff_no_model",
             staff=parts.staff,

@@ -61,6 +61,7 @@ class Facts(_Frozen):
     orders: tuple[Order, ...] = ()
     handoff: bool = False
     lines: tuple[Line, ...] = ()  # of the orders read; where none is known a title names no line
+    complete: bool = True  # the rows are all there are; else none can be denied for being missing
     known_amounts: tuple[Decimal, ...] = ()  # prices this conversation has read from an order
 
     def order_ids(self) -> frozenset[str]:

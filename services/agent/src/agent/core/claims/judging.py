@@ -170,7 +170,7 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
         each = all if lexicon.has("every_order", reading.clause) else any
         return _cancelled_in_orders(said, facts, each), "no succeeded cancellation"
     if not standing:
-        return _unsupported(reading, rows, lexicon)
+        return _unsupported(reading, rows, facts, lexicon)
     lacking = _lacking(reading, said, standing, facts, lexicon)
     if lacking:
         return False, lacking
@@ -233,11 +233,11 @@ def _left_out(reading: Reading, standing: list[Action], facts: Facts) -> str | N
     return next((o for o in facts.order_ids() if _bare(o) not in done), None)
 
 
-def _unsupported(reading: Reading, rows: list[Action], lexicon: Lexicon) -> tuple[bool, str]:
+def _unsupported(reading: Reading, rows: list[Action], facts: Facts, lexicon: Lexicon) -> tuple[bool, str]:
     """No row stands for what is said; "it could not be done" is still true of what nobody did."""
     # "the error code is E404" fails nothing that is named
     unnamed = reading.kinds == ("action",)
-    if reading.manner == "failed" and not rows and (unnamed or is_denied(reading.clause, lexicon)):
+    if reading.manner == "failed" and not rows and facts.complete and (unnamed or is_denied(reading.clause, lexicon)):
         return True, "nothing of the kind was done"
     found = ", ".join(sorted({r.status for r in rows})) or "no row"
     return False, f"{reading.manner} needs {' or '.join(sorted(_ALLOWED[reading.manner]))}: {found}"
@@ -247,6 +247,8 @@ def _denial(reading: Reading, rows: list[Action], said: Values, facts: Facts) ->
     done = [r for r in rows if r.status == "succeeded" and (not said.amounts or _amounts_fit(said.amounts, [r]))]
     if done or (reading.kinds == ("cancel",) and _cancelled_in_orders(said, facts)):
         return False, "it did happen"
+    if not facts.complete:
+        return False, "the ledger was not read"
     if reading.manner == "absent" and any(r.status in ("pending", "awaiting_approval") for r in rows):
         return False, "it was begun"
     return True, "nothing succeeded"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from agent.core.claims.check import check_sentence
 from agent.core.claims.facts import Action, Facts
-from agent.core.claims.wordings import AMOUNT, HANDED_OVER, NAMES, NOTHING, OFFER, ORDER, REFERENCE, STATES
+from agent.core.claims.wordings import AMOUNT, HANDED_OVER, NAMES, NOTHING, OFFER, ORDER, REFERENCE, STATES, UNREAD
 
 
 def templated_truth(language: str, facts: Facts) -> str:
@@ -18,7 +18,9 @@ def templated_truth(language: str, facts: Facts) -> str:
     if facts.handoff:
         sentences.append(HANDED_OVER[language])
     said = list(dict.fromkeys(s for s in sentences if s))
-    if not said:
+    if not said and not facts.complete:
+        said.append(UNREAD[language])
+    elif not said:
         said.append(NOTHING[language] if not any(o.status == "cancelled" for o in facts.orders) else "")
     return " ".join(s for s in [*said, OFFER[language] if not facts.handoff else ""] if s)
 

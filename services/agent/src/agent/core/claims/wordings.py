@@ -82,6 +82,13 @@ NOTHING = {
     "fr": "Rien n'a été remboursé, annulé ou modifié dans cette conversation jusqu'ici.",
     "de": "In diesem Gespräch wurde bisher nichts erstattet, storniert oder geändert.",
 }
+# The ledger could not be read: then neither a deed nor its absence may be spoken of.
+UNREAD = {
+    "en": "I can't check the state of your request just now.",
+    "es": "Ahora mismo no puedo comprobar el estado de su solicitud.",
+    "fr": "Je ne peux pas vérifier l'état de votre demande pour le moment.",
+    "de": "Ich kann den Stand Ihrer Anfrage gerade nicht prüfen.",
+}
 OFFER = {
     "en": "If you like, I can pass you to a person.",
     "es": "Si lo desea, puedo pasarle con una persona.",
