@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.guard.masking import mask
+from common.guard.masking import mask, mask_beginning
 from common.guard.payment_numbers import luhn_valid
 
 _ISSUERS = [
@@ -124,3 +124,55 @@ def test_secrets_customers_paste_are_masked(text: str, masked: str) -> None:
 )
 def test_what_is_no_secret_is_left_alone(text: str) -> None:
     assert mask(text) == text
+
+
+_SECRETS = [
+    "4111 1111 1111 1111",
+    "4111-1111-1111-1111 12/27 123",
+    "4\u200b1\u200b1\u200b1 " * 3 + "1111",
+    "DE89 3704 0044 0532 0130 00",
+    "my password is " + "Geheim7!" * 8,
+    "one-time code: 123 456",
+    "pw:abc",
+]
+
+
+@pytest.mark.parametrize("secret", _SECRETS)
+def test_a_secret_on_the_cut_is_masked_or_left_out_but_never_halved(secret: str) -> None:
+    limit = 300
+    for start in range(limit - len(secret) - 20, limit + 5):
+        text = "Z" * start + " " + secret + " thank you. " * 200
+        begun = mask_beginning(text, limit)
+        assert mask(text).startswith(begun)
+        assert len(begun) == limit
+
+
+@pytest.mark.parametrize("secret", _SECRETS)
+def test_a_secret_where_reading_stops_is_left_out(secret: str) -> None:
+    for filler in (0, 1, 2, 3, 5, 8, 13, 21, 34, 55):
+        # Masking shortens most of these: what stands where reading stops may come to lie within the limit.
+        text = "Z" * filler + f" {secret};" * 500
+        begun = mask_beginning(text, 3_000)
+        assert mask(text).startswith(begun)
+        assert begun
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([*_SECRETS, "order 4417028", "Hello,", "\n", "12", "4111"]), max_size=300),
+    st.integers(1, 900),
+)
+def test_a_masked_beginning_is_the_beginning_of_the_masked_text(parts: list[str], limit: int) -> None:
+    text = " ".join(parts)
+    assert mask(text).startswith(mask_beginning(text, limit))
+
+
+def test_a_text_within_the_limit_is_masked_whole() -> None:
+    assert mask_beginning("Card 4111 1111 1111 1111, hello", 8_000) == "Card [card ••••1111], hello"
+
+
+def test_no_more_than_the_limit_and_a_margin_of_a_long_text_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    monkeypatch.setattr("common.guard.masking.mask", lambda text: read.append(len(text)) or text)
+    assert mask_beginning("a" * 5_000_000, 8_000) == "a" * 8_000
+    assert sum(read) < 10_000

@@ -8,7 +8,7 @@ import asyncpg
 from prometheus_client import Counter
 
 from common import db
-from common.guard.masking import mask
+from common.guard.masking import mask_beginning
 from common.ids import derived_id, new_id
 from gateway.adapters import store, thread_store
 from gateway.adapters.code_store import bucket_of
@@ -21,6 +21,7 @@ from gateway.core.callers import VISITOR_PREFIX
 from gateway.core.codes import HIDDEN, typed_code
 from gateway.core.conversations import ChannelName, Conversation, Incoming, ProofName, new_conversation
 from gateway.core.inbound import Facts, Step, decide_step
+from gateway.core.requests import MAX_TEXT_CHARS
 from gateway.core.texts import code_asked, code_refused, codes_used_up
 from gateway.intake import Intake
 
@@ -32,7 +33,10 @@ LOGIN_IDENTITY = "login:"
 
 @dataclass(frozen=True, slots=True)
 class FromChannel:
-    """A message as a hook or the topic hands it in. ``identity`` is the sender's address, number or login subject."""
+    """A message as a hook or the topic hands it in. ``identity`` is the sender's address, number or login subject.
+
+    ``text`` is all of it, as written: it is masked before it is cut, since half a card number looks like none.
+    """
 
     source: str
     source_id: str
@@ -177,7 +181,7 @@ class Channels:
         incoming = Incoming(
             message_id=new_id("msg"),
             channel=message.channel,
-            text=HIDDEN if hides else mask(message.text),
+            text=HIDDEN if hides else mask_beginning(message.text, MAX_TEXT_CHARS),
             received_at=self._clock.now(),
             locale=message.locale,
             thread_ref=message.thread_ref,

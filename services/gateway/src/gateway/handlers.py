@@ -92,8 +92,8 @@ class Inbound:
 
 def from_topic(event: InboundMessage) -> FromChannel:
     """Return an adapter's message in the one shape all channels share; Malformed where it says nothing."""
-    text = clean(event.text)[:MAX_TEXT_CHARS]
-    if not text.strip():
+    text = clean(event.text)
+    if not text[:MAX_TEXT_CHARS].strip():
         raise Malformed("the message is empty")
     try:
         locale = read_locale(event.locale)

@@ -77,6 +77,26 @@ async def test_the_answer_to_a_mail_leaves_once_and_says_that_an_ai_wrote_it(wor
     assert (await _settled(world), row["attempts"]) == ("sent", 1)
 
 
+# In each text the card lies across the 8,000th character.
+@pytest.mark.parametrize("before", [7_981, 7_990, 7_998])
+@pytest.mark.parametrize("channel", ["email", "whatsapp", "topic"])
+async def test_a_card_number_on_the_cut_of_a_long_text_is_masked(world: Any, channel: str, before: int) -> None:
+    world.directory.add("C-1", email="maya@example.com", phone="+15550101")
+    text = "a" * before + " 4111 1111 1111 1111 " + "and so on, " * 1_000
+    if channel == "email":
+        assert (await hook(world, "email", mail(text)))[0] == 202
+    elif channel == "whatsapp":
+        body = json.dumps({"message_id": "w1", "from": "+15550101", "text": text}).encode()
+        assert (await hook(world, "whatsapp", body))[0] == 202
+    else:
+        identity = {"kind": "channel_identity", "value": "+15550101"}
+        await world.inbound(channel="voice", thread_ref="call-1", credential=identity, message_id="m1", text=text)
+        await world.mail.wait_for(2)
+    [row] = await world.pool.fetch("select text from messages where author = 'customer'")
+    assert row["text"] == ("a" * before + " [card ••••1111] and so on, ")[:8_000]
+    assert "4111 1" not in row["text"]
+
+
 @pytest.mark.parametrize(
     ("subject", "answered"),
     [

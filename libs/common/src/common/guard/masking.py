@@ -10,6 +10,9 @@ import re
 from common.guard.payment_numbers import Found, find_cards, find_ibans
 
 DOTS = "••••••"
+# More characters of a masked text than any secret and its label take up before they are masked, twice over: masking at
+# most doubles what it touches.
+_MARGIN = 800
 _LABELS = {"card": "[card ••••{}]", "iban": "[IBAN ••••{}]"}
 
 _SECURITY_CODE = re.compile(
@@ -66,6 +69,19 @@ def mask(text: str) -> str:
     text = _SECURITY_CODE.sub(rf"\1{DOTS[:3]}", text)
     text = _ONE_TIME_CODE.sub(rf"\1{DOTS}", text)
     return _mask_passwords(text)
+
+
+def mask_beginning(text: str, limit: int) -> str:
+    """The first `limit` characters of `text` masked. A secret that lies across the end is masked or left out, never halved.
+
+    However long `text` is, no more than `limit` and a margin is read; a text full of secrets may so come out shorter.
+    """
+    taken = text[: limit + 2 * _MARGIN]
+    masked = mask(taken)
+    if len(taken) < len(text):
+        # What stood at the end may be the first half of a number that no pattern knows.
+        masked = masked[:-_MARGIN]
+    return masked[:limit]
 
 
 def _replace(text: str, found: list[Found]) -> str:

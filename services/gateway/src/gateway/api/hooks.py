@@ -68,7 +68,7 @@ class Hooks:
                 channel="whatsapp",
                 thread_ref=sender[:200],
                 identity=sender[:200],
-                text=text[: requests.MAX_TEXT_CHARS],
+                text=text,
                 signed_phone=True,
             )
         )

@@ -10,7 +10,6 @@ from email.utils import parseaddr
 from html.parser import HTMLParser
 
 from gateway.core.identities import email_address
-from gateway.core.requests import MAX_TEXT_CHARS
 
 _MESSAGE_ID = re.compile(r"<[^<>\s]{1,400}>")
 _AUTOMATIC = re.compile(r"^(auto-generated|auto-replied|auto-notified)", re.IGNORECASE)
@@ -52,7 +51,7 @@ def read_mail(raw: bytes) -> Mail:
         subject=" ".join(clean(_header(message, "Subject")).split()),
         thread_ref=_thread(references[0] if references else source_id),
         references=tuple(_thread(r) for r in references[:20]),
-        text=clean(strip_quotes(_body(message)))[:MAX_TEXT_CHARS],
+        text=clean(strip_quotes(_body(message))),
         automatic=bool(_AUTOMATIC.match(_header(message, "Auto-Submitted")))
         or _header(message, "Precedence").strip().lower() in {"bulk", "junk", "list", "auto_reply"},
     )
