@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from agent.core.endings import begin_anew, keep_spending
+from agent.core.endings import begin_anew, begin_over, keep_spending
 from agent.core.limits import Limits, tokens_left, tokens_used_up
-from agent.core.state import Memory
+from agent.core.state import Memory, RunProgress
 
 LIMITS = Limits(tokens_per_conversation=150_000)
 
@@ -45,6 +45,13 @@ def test_what_a_run_used_after_its_last_save_is_carried_over_once() -> None:
     assert keep_spending(saved, cut_short)
     assert (saved.tokens, saved.cost_usd) == (220, Decimal(3))
     assert not keep_spending(saved, cut_short)
+
+
+def test_a_message_that_is_begun_over_keeps_what_it_has_used() -> None:
+    run = RunProgress(message_id="m", tokens=220, cost_usd=Decimal("0.01"), prompt_version="abc", model_calls=3)
+    again = begin_over(run)
+    assert (again.tokens, again.cost_usd, again.prompt_version) == (220, Decimal("0.01"), "abc")
+    assert again.model_calls == 0
 
 
 def test_what_others_booked_meanwhile_is_not_taken_back() -> None:
