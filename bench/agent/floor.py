@@ -1,7 +1,8 @@
 """The floor of an agent turn: a bare asyncio loop around the SDK that loses nothing in a crash, and nothing else.
 
 No policy, no reply check, no guard, no quotas, no streaming to the customer. It makes the same model calls, the same
-HTTP calls, and as many rows and saves as it takes to resume anywhere: ``python -m bench.agent.floor``.
+HTTP calls but the reply check's look into the ledger, and as many rows and saves as it takes to resume anywhere:
+``python -m bench.agent.floor``.
 """
 
 import asyncio

@@ -9,6 +9,7 @@ import asyncio
 import json
 import sys
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -37,6 +38,8 @@ class Neighbours:
         # Seconds the model took, and when its first sentence was complete, by conversation.
         self.spent: dict[str, float] = {}
         self.sentence_at: dict[str, float] = {}
+        # The ledger: one row a conversation.
+        self.rows: dict[str, Json] = {}
 
     async def pace(self, request: Request) -> Response:
         body = await request.json()
@@ -86,10 +89,22 @@ class Neighbours:
             return JSONResponse({"status": "ok", "result": _ORDER | {"order_id": args["order_id"]}})
         key = f"refund:{args['order_id']}:{args['line_id']}"
         row = {"key": key, "status": "succeeded", "amount": args["amount"], "currency": "USD", "reference": "re_1"}
+        if (statement := request.headers.get("x-session-assertion")) is not None:
+            whole = row | {f: args[f] for f in ("order_id", "line_id")} | {"kind": "refund", "version": 2}
+            self.rows[_conversation_of(statement)] = whole
         return JSONResponse({"status": "succeeded", "result": {**row, "reason": None, "repeated": False}})
+
+    async def actions(self, request: Request) -> JSONResponse:
+        row = self.rows.get(request.query_params["conversation_id"])
+        return JSONResponse({"items": [] if row is None else [row]})
 
     async def customer(self, _: Request) -> JSONResponse:
         return JSONResponse({"name": "Ada", "tier": "standard", "lifetime_value": "100.00", "open_tickets": []})
+
+
+def _conversation_of(statement: str) -> str:
+    body = statement.split(".")[1]
+    return str(json.loads(urlsafe_b64decode(body + "=" * (-len(body) % 4)))["conversation_id"])
 
 
 _REFUND = {"order_id": ORDER_ID, "line_id": "L1", "amount": "64.00", "reason": "damaged"}
@@ -151,6 +166,7 @@ def main(port: int) -> None:
         Route("/v1/tools", here.list_tools),
         Route("/v1/tools/{name}", here.call, methods=["POST"]),
         Route("/v1/customer", here.customer),
+        Route("/v1/actions", here.actions),
     ]
     # Providers keep connections open; one that closes them while the client picks one up would measure that race.
     uvicorn.run(

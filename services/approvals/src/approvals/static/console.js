@@ -130,7 +130,7 @@ async function openHandoff(id) {
     el("h3", {}, "Next step"), el("p", {}, p.next_step || "—"),
     el("h3", {}, "Facts"),
     facts([["Customer", h.customer_id], ["Tier", customer.tier], ["Lifetime value", customer.lifetime_value], ["Open tickets", (p.open_tickets || []).map((t) => (typeof t === "string" ? t : JSON.stringify(t))).join(", ")], ["Could not be loaded", (customer.not_loaded || []).join(", ").replaceAll("_", " ")], ["Language", h.language], ["Channel", h.channel], ["Sentiment", p.sentiment], ["Verified", (p.verified_fields || []).join(", ")], ["Owner", h.owner]]),
-    actionsTable(p.actions),
+    actionsTable(p.actions, (p.reason || {}).rows_current !== false),
     p.model_summary ? el("div", { class: "model" }, el("h3", {}, "Summary, written by the model"), el("p", {}, summaryText(p.model_summary))) : null,
     el("h3", {}, "Conversation"), talk(h.transcript && h.transcript.length ? h.transcript : p.transcript),
     mine
@@ -146,9 +146,9 @@ async function openHandoff(id) {
 }
 
 const summaryText = (s) => (typeof s === "string" ? s : Array.isArray(s) ? s.join("\n") : s.text || JSON.stringify(s));
-function actionsTable(actions) {
+function actionsTable(actions, current) {
   if (!Array.isArray(actions) || !actions.length) return null;
-  return el("div", {}, el("h3", {}, "What the ledger says"), el("table", {}, el("tbody", {}, ...actions.map((a) =>
+  return el("div", {}, el("h3", {}, current ? "What the ledger said at the handoff" : "What was remembered (may be old)"), el("table", {}, el("tbody", {}, ...actions.map((a) =>
     el("tr", {}, el("td", {}, a.key), el("td", {}, tag(a.status)), el("td", { class: "amount" }, money(a)), el("td", {}, a.reference || a.external_ref || ""))))));
 }
 function talk(messages) {
