@@ -13,9 +13,11 @@ from structlog.testing import capture_logs
 
 from agent.adapters.search_index import SearchIndex, build_index
 from agent.adapters.store import save_owner, save_state
+from agent.core.handoff import HandOver
 from agent.core.limits import Limits
 from agent.core.retrieval.grounding import check_grounding
 from agent.core.state import ConversationState, Memory
+from agent.loop.handing_over import hand_over
 from agent.loop.play import play_agent_run
 from agent.owner_api import OwnerChange, _set_owner
 from agent.rag import PolicyAnswers
@@ -299,6 +301,24 @@ async def test_a_run_that_a_person_cuts_short_keeps_its_prompt_version_and_what_
     assert len(run["prompt_version"]) == 12
     memory = await remembered(bench)
     assert (memory.tokens, memory.cost_usd) == (120, cost_usd(MODEL, USED))
+
+
+async def test_a_run_that_is_given_up_names_the_prompt_of_the_attempts_before_and_what_they_used(
+    make_bench: Any, make_work: Any
+) -> None:
+    # The second turn is missing, as a bug would have it.
+    bench = make_bench(calls(READ))
+    await arrive(bench, make_work, "agent")
+    run = await bench.claim()
+    with pytest.raises(IndexError):
+        await play_loop(bench, run)
+    await bench.parts.runs.hand_back([run])
+    parts, over = bench.parts, HandOver("stuck", "5 attempts failed")
+    again = await bench.claim("w2")
+    await hand_over(parts.runs, parts.customers, parts.clock, again, over, ledger=parts.ledger, route="agent")
+    row = await bench.pool.fetchrow("select prompt_version, model_tokens from runs")
+    assert len(row["prompt_version"]) == 12
+    assert row["model_tokens"] == 120
 
 
 async def work_until_done(bench: Any, route: str) -> None:

@@ -117,7 +117,6 @@ class PolicyAnswers:
 
     async def _hand_over(self, run: ClaimedRun, spent: Spending, why: HandOver) -> None:
         await spent.book()
-        version = run.state.run_for(run.message_id).prompt_version
         await hand_over(
             self.runs,
             self.customers,
@@ -126,7 +125,6 @@ class PolicyAnswers:
             why,
             ledger=self.ledger,
             route="rag",
-            prompt_version=version,
             staff=self.staff,
         )
 

@@ -78,7 +78,7 @@ async def hand_over(
         )
         spoken = address.spoken(words_from, route, sentences, handoff_reason=why.reason, said=progress.said)
         events = [*shown, *spoken]
-        return Ending("handoff", events, whole, prompt_version=prompt_version, state=state)
+        return Ending("handoff", events, whole, prompt_version=prompt_version or progress.prompt_version, state=state)
 
     await runs.finish_with_handoff(run, draft, ending, now)
     count_handoff(why.reason)
