@@ -280,3 +280,24 @@ async def test_a_refund_of_a_dead_worker_is_shown_although_the_next_only_hands_o
     assert (await bench.done())["handoff"] is True
     assert [row["key"] for row in (await packets(bench))[-1]["actions"]] == [KEY]
     assert len(bench.tools.calls) == 1
+
+
+async def test_what_a_dead_worker_still_meant_to_do_is_not_done_after_a_person_came_and_went(
+    make_bench: Any, make_work: Any
+) -> None:
+    bench = make_bench(refunds(), says(QUESTION))
+    await bench.arrive(make_work())
+    real = bench.tools.call
+
+    async def die(*_: Any) -> Json:
+        raise DiedError
+
+    bench.tools.call = die
+    with pytest.raises(DiedError):
+        await play_agent_run(bench.parts, await bench.claim(ttl_s=60))
+    bench.tools.call = real
+    await bench.pool.execute("update runs set claim_expires_at = clock_timestamp() - interval '1 s'")
+    await move(bench, "takeover", "return")
+    await work_until_done(bench)
+    assert bench.tools.paid == []
+    assert (await bench.done())["reply"] == QUESTION
