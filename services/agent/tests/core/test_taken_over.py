@@ -83,7 +83,7 @@ def test_only_a_write_of_a_whole_turn_without_its_result_may_have_run(
 
 
 def test_a_packet_takes_in_rows_that_moved_after_it_was_opened_and_says_what_follows() -> None:
-    case = Case("asked", "dana stepped in", "en", "other", "C-1001")
+    case = Case("asked", "dana stepped in", "en", "other", "C-1001", rows_current=True)
     before = build_packet(case, Memory(actions={"refund:4417028:L1": row("L1", "pending")}), [])
     after = with_rows(before, [row("L1"), row("L2", "awaiting_approval")])
     assert [(a["key"], a["status"]) for a in after["actions"]] == [

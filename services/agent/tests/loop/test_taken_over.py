@@ -38,7 +38,7 @@ def refunds() -> ModelTurn:
 
 async def move(bench: Any, *actions: Any) -> None:
     for action in actions:
-        await _set_owner(bench.pool, "conv_1", OwnerChange(action=action, staff="dana"), SystemClock())
+        await _set_owner(bench.pool, "conv_1", OwnerChange(action=action, staff="dana"), SystemClock(), rows=[])
 
 
 async def work_until_done(bench: Any) -> None:
@@ -52,7 +52,8 @@ async def work_until_done(bench: Any) -> None:
 
     async def give_up(run: ClaimedRun, why: str) -> None:
         parts = bench.parts
-        await hand_over(parts.runs, parts.customers, parts.clock, run, HandOver("stuck", why), route="agent")
+        over = HandOver("stuck", why)
+        await hand_over(parts.runs, parts.customers, parts.clock, run, over, route="agent", ledger=parts.ledger)
 
     worker = Worker("w1", ("agent",), bench.parts.runs, SystemClock(), play, give_up, look_up=look_up)
     running = asyncio.create_task(worker.run())

@@ -123,7 +123,15 @@ def with_rows(packet: Json, rows: list[Json]) -> Json:
     shown = [{field: row.get(field) for field in _SHOWN_ACTION} for row in rows]
     actions = {row["key"]: row for row in [*packet["actions"], *shown]}
     why = packet["reason"]
-    case = Case(why["code"], why["detail"], packet["language"], why["intent"], None, why.get("topic"))
+    case = Case(
+        why["code"],
+        why["detail"],
+        packet["language"],
+        why["intent"],
+        packet["customer"]["customer_id"],
+        topic=why.get("topic"),
+        rows_current=bool(why.get("rows_current")),
+    )
     return packet | {
         "actions": list(actions.values()),
         "pending_approvals": [row for row in actions.values() if row["status"] == "awaiting_approval"],
