@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.core.state import ConversationState, Memory
 from agent.outcomes import Outcomes
 from common.clock import SystemClock
 from common.consumer import Received
@@ -119,3 +120,28 @@ async def test_staff_words_are_kept_in_the_transcript(bench: Any) -> None:
     await Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock()).on_reply([received(event)])
     said = await bench.pool.fetchrow("select sender, text from messages where message_id = 'msg_staff'")
     assert tuple(said) == ("staff", "Hello, Dana here.")
+
+
+@pytest.mark.parametrize("known", [None, "pending"])
+async def test_how_a_write_ended_whose_answer_was_lost_is_told_though_it_was_the_answer_to_a_call(
+    bench: Any, known: str | None
+) -> None:
+    lost = {"kind": "refund", "order_id": "4417028", "line_id": "L2", "besides": []}
+    rows = {} if known is None else {KEY: {"key": KEY, "kind": "refund", "status": known}}
+    state = ConversationState(memory=Memory(unheard=[lost], actions=rows))
+    await bench.pool.execute("update conversations set run_state = $1", state.model_dump(mode="json"))
+    outcomes = Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock())
+    opened = change(status="pending", version=1, inline=True)
+    await outcomes.on_action_changed([received(opened, "ev_l0"), received(change(inline=True))])
+    assert [e["event"] for e in await proactive(bench)] == ["action", "token", "done"]
+
+
+async def test_an_answer_that_was_found_in_the_ledger_is_not_told_a_second_time(bench: Any) -> None:
+    lost = {"kind": "refund", "order_id": "4417028", "line_id": "L2", "besides": []}
+    known = {KEY: {"key": KEY, "kind": "refund", "status": "succeeded"}}
+    state = ConversationState(memory=Memory(unheard=[lost], actions=known))
+    await bench.pool.execute("update conversations set run_state = $1", state.model_dump(mode="json"))
+    await Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock()).on_action_changed(
+        [received(change(inline=True))]
+    )
+    assert await proactive(bench) == []

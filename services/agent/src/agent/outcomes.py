@@ -16,6 +16,7 @@ from agent.core.outcomes import Outcome, judge_change, tell_outcome
 from agent.core.packet import Case
 from agent.core.replies import Address
 from agent.core.state import ConversationState, Memory
+from agent.core.unheard import went_unheard
 from common import db
 from common.clock import Clock
 from common.consumer import Received
@@ -50,7 +51,9 @@ class Outcomes:
     async def on_action_changed(self, batch: list[Received[ActionChanged]]) -> None:
         """Write one message of its own for each change that nobody has told the customer yet."""
         for received in batch:
-            if received.event.inline or received.event.conversation_id is None:
+            if received.event.conversation_id is None:
+                continue
+            if received.event.inline and not await self._went_unheard(received.event):
                 continue
             await crash_point("outcome.before_commit")
             found = await self._gather(received.event)
@@ -69,6 +72,13 @@ class Outcomes:
                 if await store.load_conversation(conn, event.conversation_id) is not None:
                     text = str(event.data["reply"])
                     await store.save_words(conn, event.conversation_id, event.message_id, "staff", text)
+
+    async def _went_unheard(self, change: ActionChanged) -> bool:
+        """The answer to a tool call is told by who called it, unless it was lost on the way there."""
+        if change.conversation_id is None or judge_change(change).telling == "none":
+            return False
+        unheard, known = await store.load_unheard(self.pool, change.conversation_id, change.key)
+        return went_unheard(unheard, known, change.model_dump())
 
     async def _gather(self, change: ActionChanged) -> _Found:
         """For the packet, where there will be one; before the transaction, which waits for nobody outside (R5)."""

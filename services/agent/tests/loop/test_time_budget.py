@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,16 @@ import pytest
 
 from agent.adapters.customers import Customers
 from agent.adapters.ledger import Ledger
+from agent.adapters.run_store import TakenOver
+from agent.adapters.store import save_owner
 from agent.adapters.toolgateway import Toolgateway
 from agent.loop.catalogue import Catalogue
 from agent.loop.play import play_agent_run
+from agent.outcomes import Outcomes
+from common.clock import SystemClock
+from common.consumer import Received
+from common.errors import OutcomeUnknown
+from common.events import ActionChanged
 from common.http import ServiceClient
 from common.models import ModelTurn, ToolCall, Usage
 from common.statements import ServiceCredentials, Signer
@@ -22,6 +29,20 @@ from common.statements import ServiceCredentials, Signer
 READ = ("get_order", '{"order_id": "4417028"}')
 REFUND_ARGS = {"order_id": "4417028", "line_id": "L2", "amount": "64.00", "reason": "damaged"}
 REFUND = ("issue_refund", json.dumps(REFUND_ARGS))
+REFUND_ROW: dict[str, Any] = {
+    "key": "refund:4417028:L2",
+    "kind": "refund",
+    "customer_id": "C-1001",
+    "conversation_id": "conv_1",
+    "order_id": "4417028",
+    "line_id": "L2",
+    "amount": "64.00",
+    "currency": "USD",
+    "status": "succeeded",
+    "verdict": "auto",
+    "policy_version": "1",
+    "policy_reason": "within limits",
+}
 BUDGET_S = 60.0
 # For the packet.
 ROWS = "GET /v1/actions?conversation_id=conv_1"
@@ -102,9 +123,58 @@ async def test_a_write_that_is_never_answered_is_looked_for_and_goes_to_a_person
     mute.bench.models.turns = [calls(REFUND)]
     waited_s = await mute.play(make_work())
     assert waited_s <= BUDGET_S
-    assert (await mute.bench.done())["handoff_reason"] == "policy"
+    done = await mute.bench.done()
+    assert done["handoff_reason"] == "policy"
+    assert done["reply"].startswith("I couldn't find out whether what you asked for has gone through.")
+    packet = await mute.bench.pool.fetchval("select packet from handoffs")
+    assert "refund:4417028:L2" in packet["next_step"]
     assert mute.asked.count("POST /v1/tools/issue_refund") == 3
     assert "GET /v1/actions?conversation_id=conv_1" in mute.asked[mute.asked.index("POST /v1/tools/issue_refund") + 3 :]
+
+
+async def test_a_lost_write_is_remembered_before_its_row_is_looked_for_and_told_when_the_ledger_settles_it(
+    make_bench: Any, make_work: Any, unknown_outcome: OutcomeUnknown
+) -> None:
+    """The tool gateway still believes that its caller listens, and marks how it ended as told."""
+    bench = make_bench(calls(REFUND))
+    bench.tools.answers["issue_refund"] = [unknown_outcome]
+    seen: list[Any] = []
+
+    async def look(_conversation_id: str) -> list[Any]:
+        seen.append(await bench.pool.fetchval("select run_state #> '{memory,unheard}' from conversations"))
+        return []
+
+    bench.tools.list_actions = look
+    await bench.arrive(make_work())
+    await play_agent_run(bench.parts, await bench.claim())
+    assert seen[-1] == [{"kind": "refund", "order_id": "4417028", "line_id": "L2", "besides": []}]
+    settled = ActionChanged(
+        **REFUND_ROW, version=2, previous_status="pending", changed_at=datetime.now(UTC), cause="settled", inline=True
+    )
+    outcomes = Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock())
+    await outcomes.on_action_changed([Received(settled, "ev_1", settled.key, datetime.now(UTC), {})])
+    told = await bench.pool.fetchval("select text from messages where message_id <> 'msg_1' and sender = 'agent'")
+    assert told == "Good news: your refund of 64.00 USD for order 4417028 has gone through."
+
+
+async def test_a_write_that_was_lost_while_a_person_came_is_not_forgotten(
+    make_bench: Any, make_work: Any, unknown_outcome: OutcomeUnknown
+) -> None:
+    bench = make_bench(calls(REFUND))
+    await bench.arrive(make_work())
+    run = await bench.claim()
+
+    async def call(*_: Any) -> Any:
+        async with bench.pool.acquire() as conn:
+            await save_owner(conn, "conv_1", 1, "dana", "with_person")
+        raise unknown_outcome
+
+    bench.tools.call = call
+    with pytest.raises(TakenOver):
+        await play_agent_run(bench.parts, run)
+    await bench.parts.runs.leave(run, datetime.now(UTC))
+    unheard = await bench.pool.fetchval("select run_state #> '{memory,unheard}' from conversations")
+    assert [fact["line_id"] for fact in unheard] == ["L2"]
 
 
 async def test_a_worker_that_never_gets_the_list_of_tools_hands_over_within_the_turns_time(

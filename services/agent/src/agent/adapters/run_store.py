@@ -274,6 +274,8 @@ class RunStore:
             theirs = belongs_to_people(row["owner"], row["status"])
             saved = ConversationState.model_validate(row["run_state"])
             saved.memory.actions.update(moved)
+            lost = [fact for fact in run.state.memory.unheard if fact not in saved.memory.unheard]
+            saved.memory.unheard += lost
             address = Address.of(run.work.message, row["owner_version"])
             if theirs:
                 await self._end_run(conn, run, "with_person", progress.prompt_version)
@@ -284,7 +286,7 @@ class RunStore:
                 await conn.execute(_BEGIN_OVER, run.message_id)
                 saved.run = begin_over(progress)
                 events = address.actions(progress.next_seq, progress.untold)
-            if keep_spending(saved.memory, run.state.memory) or moved or not theirs:
+            if keep_spending(saved.memory, run.state.memory) or moved or lost or not theirs:
                 await save_state(conn, run.conversation_id, saved.model_dump(mode="json"))
             await enqueue_replies(conn, events, now)
             if moved and theirs:

@@ -60,6 +60,10 @@ update conversations set status = case when $2 then 'waiting_approval' else 'act
        version = version + 1, updated_at = now()
 where id = $1 and status = case when $2 then 'active' else 'waiting_approval' end
 """
+_UNHEARD = """
+select run_state #> '{memory,unheard}' as unheard, run_state #>> array['memory', 'actions', $2, 'status'] as known
+from conversations where id = $1
+"""
 _REMEMBER_CUSTOMER = """
 update conversations
 set run_state = run_state || jsonb_build_object(
@@ -199,6 +203,12 @@ async def load_customer(pool: db.Database, conversation_id: str) -> Json | None:
         "select run_state #> '{memory,customer}' from conversations where id = $1", conversation_id
     )
     return known
+
+
+async def load_unheard(pool: db.Database, conversation_id: str, key: str) -> tuple[list[Json], str | None]:
+    """Return the writes of a conversation whose answer was lost, and the status it knows the row of ``key`` by."""
+    row = await pool.fetchrow(_UNHEARD, conversation_id, key)
+    return (row["unheard"] or [], row["known"]) if row is not None else ([], None)
 
 
 async def remember_customer(conn: db.Connection, conversation_id: str, customer: Json | None) -> None:

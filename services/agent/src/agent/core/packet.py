@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.core.state import Memory
+from agent.core.unheard import name_lost
 from common.events.handoffs import HandoffReason, Priority, Queue
 
 Json = dict[str, Any]
@@ -66,6 +67,7 @@ def is_enterprise(memory: Memory) -> bool:
 def next_step(case: Case, memory: Memory) -> str:
     """Return what the facts say should be done next; the first rule that applies wins."""
     stolen = case.topic in ("security", "account_security")
+    unheard = name_lost(memory)
     failed, pending, waiting = (_first(memory, s) for s in ("failed", "pending", "awaiting_approval"))
     rules = (
         (case.topic == "safety", "Call the customer first; make sure nobody is in danger, then look at the item."),
@@ -73,6 +75,7 @@ def next_step(case: Case, memory: Memory) -> str:
         (case.topic == "legal", "Make no promise; pass to the legal desk with the transcript."),
         (not case.rows_current, "Look at the ledger first: it could not be read just now, these actions may be old."),
         (failed, f"Check {failed} at the provider: it failed. Pay again only with proof that nothing moved."),
+        (unheard, f"Look in the ledger for {unheard}: nobody heard how it ended. Do nothing twice."),
         (pending, f"Wait for {pending}: its outcome is not known yet. Do not pay again."),
         (waiting, f"Decide {waiting}: it waits for approval."),
         (case.reason == "policy", "Judge the request: it is above what the agent may decide."),

@@ -89,6 +89,8 @@ class RunProgress(BaseModel):
     # A tool of this message answered "handoff".
     above_ceiling: bool = False
     limit_hit: str | None = None
+    # A write of this message was sent, and no row of it could be found.
+    outcome_unknown: bool = False
     # Row changes of this message: a turn that moved something is a resolution.
     moved_rows: int = 0
     moved_keys: list[str] = []
@@ -124,6 +126,9 @@ class Memory(BaseModel):
     # A write that waits for the customer's "yes" (voice) or for a one-time code:
     # {"name","args","for","confidence","guard"}.
     held_call: Json | None = None
+    # Writes whose answer was lost, {"kind","order_id","line_id"}: how they end is told by the ledger's topic, or by a
+    # person (core/unheard.py).
+    unheard: list[Json] = []
     # Links that the store's systems or our own earlier words gave the customer; a reply may hold no other.
     links: list[str] = []
 

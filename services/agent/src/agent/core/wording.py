@@ -32,6 +32,7 @@ Phrase = Literal[
     "read_back_other",
     "code_sent",
     "session_over",
+    "outcome_unknown",
     "blocked_turn",
 ]
 
@@ -61,6 +62,7 @@ _EN: dict[Phrase, str] = {
     "read_back_other": "Let me read that back: {what}. Is that right?",
     "code_sent": "For your safety I have sent a six-digit code to the address on file. Please send me that code.",
     "session_over": "Your login has ended. A colleague will go on from here.",
+    "outcome_unknown": "I couldn't find out whether what you asked for has gone through. It won't be done twice, and you will hear how it ended.",
     "blocked_turn": "I can't go on with this myself.",
 }
 _ES: dict[Phrase, str] = {
@@ -89,6 +91,7 @@ _ES: dict[Phrase, str] = {
     "read_back_other": "Se lo repito: {what}. ¿Es correcto?",
     "code_sent": "Por su seguridad he enviado un código de seis cifras a la dirección registrada. Envíeme ese código.",
     "session_over": "Su sesión ha terminado. Un compañero seguirá desde aquí.",
+    "outcome_unknown": "No he podido saber si lo que ha pedido se ha realizado. No se hará dos veces, y le diremos cómo ha terminado.",
     "blocked_turn": "No puedo seguir yo con esto.",
 }
 _FR: dict[Phrase, str] = {
@@ -117,6 +120,7 @@ _FR: dict[Phrase, str] = {
     "read_back_other": "Je répète : {what}. C'est bien ça ?",
     "code_sent": "Par sécurité, j'ai envoyé un code à six chiffres à l'adresse enregistrée. Envoyez-moi ce code.",
     "session_over": "Votre session est terminée. Un collègue prend la suite.",
+    "outcome_unknown": "Je n'ai pas pu vérifier ce qu'est devenue votre demande. Rien ne sera fait deux fois, et nous vous dirons ce qu'il en est.",
     "blocked_turn": "Je ne peux pas continuer moi-même.",
 }
 _DE: dict[Phrase, str] = {
@@ -145,6 +149,7 @@ _DE: dict[Phrase, str] = {
     "read_back_other": "Ich wiederhole: {what}. Stimmt das?",
     "code_sent": "Zu Ihrer Sicherheit habe ich einen sechsstelligen Code an die hinterlegte Adresse geschickt. Bitte senden Sie mir den Code.",
     "session_over": "Ihre Anmeldung ist abgelaufen. Ein Kollege macht von hier aus weiter.",
+    "outcome_unknown": "Ich konnte nicht feststellen, ob Ihr Auftrag ausgeführt wurde. Nichts wird zweimal ausgeführt, und Sie erfahren, wie es ausgegangen ist.",
     "blocked_turn": "Ich komme hier selbst nicht weiter.",
 }
 _PHRASES: dict[Language, dict[Phrase, str]] = {"en": _EN, "es": _ES, "fr": _FR, "de": _DE}

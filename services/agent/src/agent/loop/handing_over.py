@@ -12,6 +12,7 @@ from agent.core.hours import ALWAYS, StaffHours, on_duty, tell_hours
 from agent.core.packet import Case
 from agent.core.replies import Address
 from agent.core.situation import topic_of
+from agent.core.unheard import found_by_now, name_lost
 from agent.core.wording import Phrase, say
 from agent.loop.speaking import deeds_of
 from common.clock import Clock
@@ -44,7 +45,12 @@ async def hand_over(
     )
     now = clock.now()
     progress = state.run_for(run.message_id)
+    if progress.outcome_unknown:
+        # Its row may have turned up since; then it is told as any other.
+        progress.moved_keys += [key for key in found_by_now(state.memory) if key not in progress.moved_keys]
     before = deeds_of(progress, state.memory, work.language, current=current)
+    if progress.outcome_unknown and name_lost(state.memory) is not None:
+        before = [*before, say(work.language, "outcome_unknown")]
     elapsed_s = max(0.0, (now - work.message.received_at).total_seconds())
     close_turn(work, state.memory, progress, elapsed_s=elapsed_s)
     draft = HandoffDraft(

@@ -29,6 +29,7 @@ from agent.core.toolcalls import (
     results_message,
     save_calls,
 )
+from agent.core.unheard import forget_heard
 from agent.core.wording import Phrase
 from agent.loop.catalogue import Bundle
 from agent.loop.guarding import judge_texts
@@ -92,6 +93,7 @@ class Play:
         is_open = any(row.get("status") not in FINAL for row in self.memory.actions.values())
         if is_open or self.run.owner_version > 1:
             await self.parts.ledger.refresh(self.run, self.parts.ledger.brief_s)
+        forget_heard(self.memory)
 
     async def _take(self, step: Step) -> None:
         match step:

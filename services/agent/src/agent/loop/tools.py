@@ -1,9 +1,10 @@
 """Runs one tool call of a saved turn: judged first, in the customer's name, booked before anything is said."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from agent.adapters.run_store import ClaimedRun
+from agent.adapters.run_store import ClaimedRun, TakenOver
 from agent.adapters.toolgateway import SessionOver, Toolgateway
 from agent.core.confirming import confidence_of, hold
 from agent.core.facts import KIND_OF_TOOL, book_own_row, remember_answer
@@ -12,6 +13,7 @@ from agent.core.links import links_of, remember_links, with_shown_links
 from agent.core.state import Memory, RunProgress, worse_guard
 from agent.core.steps import TURN_CUT, may_have_written, tools_may_run
 from agent.core.toolcalls import OWN_TOOLS, WRITES, Answer, Run, judge_call
+from agent.core.unheard import forget_heard, note_unheard, row_of_lost
 from agent.loop.guarding import judge_texts
 from agent.loop.parts import Parts
 from common.errors import OutcomeUnknown, Transient
@@ -48,7 +50,6 @@ async def run_call(parts: Parts, run: ClaimedRun, call: Run) -> None:
     Raises SessionOver when no valid session can be had.
     """
     progress, memory = run.state.run_for(run.message_id), run.state.memory
-    progress.seen_calls[call.canonical] = progress.seen_calls.get(call.canonical, 0) + 1
     progress.invented_in_a_row = 0
     if call.name in OWN_TOOLS:
         answer = _own_tool(parts, run, call, progress)
@@ -60,7 +61,10 @@ async def run_call(parts: Parts, run: ClaimedRun, call: Run) -> None:
     if await _needs_code(parts, run, call, answer, memory):
         answer = {"status": "denied", "result": {"reason": "a one-time code was sent; ask the customer for it"}}
     known = tuple(progress.moved_keys)
+    # Counted with its answer: one that died with a worker is asked again, however often that happens.
+    progress.seen_calls[call.canonical] = progress.seen_calls.get(call.canonical, 0) + 1
     moved = remember_answer(call.name, call.args, answer, memory, progress)
+    forget_heard(memory)
     progress.results[call.call_id] = answer
     if not answer["result"].get("repeated"):
         progress.untold += [moved] if moved is not None else []
@@ -73,7 +77,9 @@ async def book_unseen_rows(parts: Parts, run: ClaimedRun) -> None:
     progress = run.state.run_for(run.message_id)
     if run.attempts == 1 or not may_have_written(progress):
         return
-    for row in await parts.tools.within(parts.limits.row_asks_s).list_actions(run.conversation_id):
+    # A second even when the turn's time is over, and no more: a person waits to be fetched.
+    within_s = min(max(parts.left_s(progress), 0.0) + 1.0, parts.limits.row_asks_s)
+    for row in await parts.tools.within(within_s).list_actions(run.conversation_id):
         if row.get("message_id") == run.message_id and row["key"] not in progress.moved_keys:
             book_own_row(row, run.state.memory, progress)
 
@@ -145,13 +151,17 @@ async def _call_once_back(parts: Parts, call: Run, context: Json, statement: str
 
 async def _look_for_row(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -> Json:
     """The answer to a write was lost: its row says what happened; without one nobody may guess, a person looks (R3)."""
-    wanted = (KIND_OF_TOOL[call.name], call.args.get("order_id"), call.args.get("line_id"))
-    for row in reversed(await _ledger_rows(parts, run.conversation_id)):
-        if (row["kind"], row.get("order_id"), row.get("line_id")) == wanted:
-            known = {f: row.get(f) for f in ("key", "status", "amount", "currency")}
-            return {"status": row["status"], "result": known | {"reference": row.get("external_ref")}}
-    progress.hand_reason = "policy"
-    return {"status": "error", "result": {"reason": "the outcome is not known; a colleague looks into it"}}
+    fact = note_unheard(KIND_OF_TOOL[call.name], call.args, run.state.memory)
+    # Before the look: what the ledger settles after it comes by the topic, and must find that nobody has heard of it.
+    # Whoever took the conversation over meanwhile still has to see what this write did.
+    with suppress(TakenOver):
+        await parts.runs.checkpoint(run)
+    row = row_of_lost(fact, await _ledger_rows(parts, run.conversation_id))
+    if row is None:
+        progress.hand_reason, progress.outcome_unknown = "policy", True
+        return {"status": "error", "result": {"reason": "the outcome is not known; a colleague looks into it"}}
+    known = {f: row.get(f) for f in ("key", "status", "amount", "currency")}
+    return {"status": row["status"], "result": known | {"reference": row.get("external_ref")}}
 
 
 async def _ledger_rows(parts: Parts, conversation_id: str) -> list[Json]:
