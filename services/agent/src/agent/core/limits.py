@@ -13,8 +13,9 @@ class Limits:
     same_call_per_message: int = 2
     tokens_per_conversation: int = 150_000
     turn_budget_s: float = 60.0
-    # Kept back from it for checking and sending what is said in the end, or for handing over.
-    reserve_s: float = 2.0
+    # Kept back from it for checking and sending what is said in the end, or for handing over, with the 1.5 s that the
+    # packet waits for the customer's record.
+    reserve_s: float = 3.0
     # A write begun with less left than this could end unheard: the tool gateway may take six seconds for a payment and
     # some for the facts before it, and a lost answer's row has to be asked for after it.
     write_needs_s: float = 12.0
