@@ -201,8 +201,7 @@ async def quick_time(monkeypatch: pytest.MonkeyPatch) -> LoopClock:
         nonlocal skipped
         if timeout is None or not moment_s < timeout <= furthest_s or database_works():
             return select(timeout)
-        heard = select(moment_s)
-        if not heard:
+        if not (heard := select(moment_s)):
             skipped += timeout - moment_s
         return heard
 
