@@ -77,7 +77,7 @@ def test_only_what_answers_a_lost_write_and_is_not_known_yet_went_unheard(
 
 
 def test_a_person_is_told_which_write_to_look_for() -> None:
-    known, case = memory(), Case("policy", "", "en", "refund", "C-1")
+    known, case = memory(), Case("policy", "", "en", "refund", "C-1", rows_current=True)
     note_unheard("refund", REFUND, known)
     assert name_lost(known) == "refund:4417028:L2"
     assert next_step(case, known).startswith("Look in the ledger for refund:4417028:L2")
