@@ -17,6 +17,7 @@ TEXTS: list[tuple[str, list[str]]] = [
     ("Refunded 27.00 USD. Anything else?", ["Refunded 27.00 USD.", "Anything else?"]),
     ("M. Dupont vous écrit. Voilà !", ["M. Dupont vous écrit.", "Voilà !"]),
     ("Done!Next", ["Done!", "Next"]),
+    ("At https://shop.example/t?Q=7&R it is. Fine.", ["At https://shop.example/t?Q=7&R it is.", "Fine."]),
     ("- first\n- second", ["- first", "- second"]),
     ("", []),
 ]

@@ -16,6 +16,8 @@ _END = re.compile(r"[.!?…]+[\"'”“»’)\]]*|\n+")
 _ORDINAL = re.compile(rf"\d\.\s+(?:{_MONTHS})\b", re.IGNORECASE)
 # "3. Ma" may still become "3. Mai": the next word decides, so it has to be whole
 _ORDINAL_OPEN = re.compile(r"\d\.\s+[^\W\d]+\Z")
+# "https://shop.example/track?Q=7": the mark belongs to the address
+_ADDRESS_OPEN = re.compile(r"(?:://|\bwww\.)\S*\Z")
 _OPENERS = "\"'“„«‚‘([¿¡-–—•*#"
 
 
@@ -76,7 +78,9 @@ def _ends_sentence(buffer: str, start: int, match: re.Match[str], following: str
         return True
     if following[0] != " ":
         # "1.200", "z.B.", "shop.com": a stop glued to the next letter ends nothing
-        return following[0] in "¿¡" or (mark[0] in "!?" and following[0].isupper())
+        return following[0] in "¿¡" or (
+            mark[0] in "!?" and following[0].isupper() and not _ADDRESS_OPEN.search(buffer, start, match.start())
+        )
     visible = following[1]
     if mark[0] in "!?":
         return not visible.islower()
