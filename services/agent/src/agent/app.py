@@ -206,6 +206,7 @@ def _build_deployment(part: Part, house: House) -> Deployment:
             is_grounded=lambda answer, passages, question: check_grounding(answer, passages, question).ok,
             clock=house.clock,
             small_model=house.settings.small_model,
+            reader=load_reader(),
             staff=staff,
             limits=_limits(house.settings),
         )

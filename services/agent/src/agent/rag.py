@@ -9,7 +9,8 @@ from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.adapters.search_index import SearchIndex
 from agent.adapters.tokens import TokenCounter
-from agent.core.claims import split_sentences
+from agent.core.claims import Facts, split_sentences
+from agent.core.claims.opinion import Reader
 from agent.core.endings import close_turn
 from agent.core.facts import facts_now
 from agent.core.handoff import HandOver, decide_handoff
@@ -28,7 +29,7 @@ from agent.core.policy_answers import (
     search_results,
     without_citations,
 )
-from agent.core.policy_claims import claimed_deeds, false_deeds
+from agent.core.policy_claims import false_deeds
 from agent.core.prompt import bundle_version
 from agent.core.replies import Address
 from agent.core.retrieval.passages import Passage, Retrieval
@@ -66,7 +67,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class PolicyAnswers:
-    """``is_grounded`` says whether every citation and every figure of an answer stands in the passages shown."""
+    """``is_grounded``: every citation and every figure of an answer stands in the passages; ``reader``: see `Parts`."""
 
     pool: db.Database
     runs: RunStore
@@ -79,6 +80,7 @@ class PolicyAnswers:
     is_grounded: Grounding
     clock: Clock
     small_model: str
+    reader: Reader | None = None
     staff: StaffHours = ALWAYS
     limits: Limits = field(default_factory=Limits)
 
@@ -145,7 +147,7 @@ class PolicyAnswers:
             said = " ".join(progress.said)
             words = [say(language, "offer_person")] if said else not_covered(language)
             return Answer(words, citations(said, found.passages), "not_covered")
-        if not self._is_grounded(run, text, found.passages) or not await self._holds(run, text):
+        if not self._is_grounded(run, text, found.passages) or not await self._holds(run, text, found.passages):
             return _results(run, found.passages)
         unsaid = split_sentences(text if turn.unsaid is None else turn.unsaid)
         return Answer(new_sentences(unsaid, progress.said), citations(text, found.passages), "answered")
@@ -189,7 +191,7 @@ class PolicyAnswers:
         for count in range(len(sentences), 0, -1):
             text = " ".join([*said, *sentences[:count]])
             if NOT_COVERED not in text and self._is_grounded(run, text, passages):
-                if not await self._holds(run, text):
+                if not await self._holds(run, text, passages):
                     return Passed([], 0, stop=True)
                 return Passed(new_sentences(sentences[:count], said), count, stop=False)
         # The citation may still come.
@@ -198,13 +200,13 @@ class PolicyAnswers:
     def _is_grounded(self, run: ClaimedRun, text: str, passages: Sequence[Passage]) -> bool:
         return bool(citations(text, passages)) and self.is_grounded(text, passages, run.work.message.text)
 
-    async def _holds(self, run: ClaimedRun, text: str) -> bool:
+    async def _holds(self, run: ClaimedRun, text: str, passages: Sequence[Passage]) -> bool:
         """A policy answer claims no deed; if it does, it is held to the ledger like any other reply."""
-        answer = without_citations(text)
-        if claimed_deeds(answer):
+        answer, language, shown = without_citations(text), run.work.language, [p.text for p in passages]
+        if false_deeds(answer, language, Facts(), shown, self.reader):
             current = await self.ledger.refresh(run, self.ledger.brief_s)
             facts = facts_now(run.state.memory, run.state.run_for(run.message_id), current=current)
-            if false_deeds(answer, run.work.language, facts):
+            if false_deeds(answer, language, facts, shown, self.reader):
                 return False
         return (await self.guard.check(text, "reply")).verdict != "flagged"
 
