@@ -1,14 +1,14 @@
 """`python -m agent.train_claims`: learns the reply check's second reader and writes `claim_reader.npz`.
 
 Reads our own sentences: `tests/claims/develop.jsonl` (with facts and verdict; the reading is the rules' where their
-verdicts are right, else the likeliest that explains every verdict), `training/claims/*.jsonl` (with the reading) and
-the product's fixed sentences.
+verdicts are right, else the likeliest that explains every verdict), `training/claims/*.jsonl` and the labelled
+sentences (with the reading), and the product's fixed sentences.
 Same rows, same weights. Needs scikit-learn; the services don't.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from agent.adapters.claim_reader import BUCKETS, ClaimReader, artefact, letters,
 from agent.adapters.encoding import Encoder, load_encoder
 from agent.adapters.opinions import IDEA_COUNT
 from agent.claim_rows import grouped, measure, read_rows, say
+from agent.claim_training.rows import SENTENCES, learned_sentences
 from agent.core.claims import Facts, check_reply, split_sentences
 from agent.core.claims.check import verdict_of_reading
 from agent.core.claims.languages import LEXICONS, read_as
@@ -82,11 +83,20 @@ def examples() -> list[Example]:
             segment = _segments(row["text"], row["language"])[0][0]
             topic = row["topic"]
             found.append(Example(segment, path.stem, [(topic, row.get("manner", _DONE))]))
+    found += _labelled_sentences()
     for language, reply in own_replies():
-        cut = [pair for sentence in split_sentences(reply) for pair in _segments(sentence, language)]
+        cut = _cut(reply, language)
         # said far more often than anything a model makes up, and never to be stopped
         found += [Example(segment, "own words", labels, weight=_OWN_WORDS_WEIGHT) for segment, labels in cut]
     return found
+
+
+def _labelled_sentences() -> Iterator[Example]:
+    """Those of one segment; which part of a longer one a label belongs to, nothing says."""
+    for sentence in learned_sentences():
+        cut = _cut(sentence.text, sentence.language)
+        if len(cut) == 1:
+            yield Example(cut[0][0], SENTENCES, list(sentence.labels) or [(NOTHING, _DONE)])
 
 
 def _of_rows(rows: list[dict[str, Any]]) -> list[Example]:
@@ -94,7 +104,7 @@ def _of_rows(rows: list[dict[str, Any]]) -> list[Example]:
     group = rows[0]["id"].split("-")[0]
     right = all(_rules(row) == row["expected"]["holds"] for row in rows)
     sentences = split_sentences(reply)
-    cut = [pair for sentence in sentences for pair in _segments(sentence, language)]
+    cut = _cut(reply, language)
     if right:
         return [Example(segment, group, labels) for segment, labels in cut]
     if len(cut) == 1:
@@ -113,6 +123,10 @@ def _of_true(sentence: str, group: str, rows: list[dict[str, Any]]) -> list[Exam
         Example(segment, group, labels if right else [], [] if right else told, part=True)
         for segment, labels in _segments(sentence, rows[0]["language"])
     ]
+
+
+def _cut(reply: str, language: str) -> list[tuple[Segment, list[Label]]]:
+    return [pair for sentence in split_sentences(reply) for pair in _segments(sentence, language)]
 
 
 def _segments(sentence: str, language: str) -> list[tuple[Segment, list[Label]]]:

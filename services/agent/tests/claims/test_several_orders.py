@@ -15,6 +15,10 @@ def paid(order: str, amount: str, line: str = "L1", status: str = "succeeded") -
     }  # fmt: skip
 
 
+def cancelled(order: str) -> dict[str, object]:
+    return {"key": f"cancel:{order}", "kind": "cancel", "status": "succeeded", "order_id": order}
+
+
 def holds(reply: str, language: str, *actions: dict[str, object], orders: tuple[tuple[str, str], ...] = ()) -> bool:
     shown = [{"order_id": order, "status": status} for order, status in orders]
     facts = Facts.model_validate({"actions": actions, "orders": shown, "handoff": False})
@@ -47,9 +51,6 @@ def test_an_amount_belongs_to_the_order_it_stands_beside(language: str) -> None:
     ],
 )
 def test_what_is_said_of_two_orders_needs_both(language: str, reply: str) -> None:
-    def cancelled(order: str) -> dict[str, object]:
-        return {"key": f"cancel:{order}", "kind": "cancel", "status": "succeeded", "order_id": order}
-
     both = (("8300001", "cancelled"), ("8300002", "cancelled"))
     one = (("8300001", "cancelled"), ("8300002", "processing"))
     assert holds(reply, language, cancelled("8300001"), cancelled("8300002"), orders=both)
@@ -93,3 +94,145 @@ def test_two_states_beside_each_other_are_each_amounts_own(language: str, reply:
 def test_what_hangs_on_a_decision_is_true_while_one_is_waited_for(language: str, reply: str) -> None:
     assert holds(reply, language, paid("8300001", "165.00", status="awaiting_approval"))
     assert not holds(reply, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "All your orders are cancelled."),
+        ("es", "Hemos cancelado todos tus pedidos."),
+        ("fr", "Toutes vos commandes sont annulées."),
+        ("de", "Alle Ihre Bestellungen sind storniert."),
+    ],
+)
+def test_every_order_means_each_one_there_is(language: str, reply: str) -> None:
+    both = (("8300001", "cancelled"), ("8300002", "cancelled"))
+    one = (("8300001", "cancelled"), ("8300002", "processing"))
+    assert holds(reply, language, cancelled("8300001"), cancelled("8300002"), orders=both)
+    assert holds(reply, language, orders=both)
+    assert not holds(reply, language, cancelled("8300001"), orders=one)
+    assert not holds(reply, language, orders=one)
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "All your orders have been delivered."),
+        ("es", "Todos tus pedidos han sido entregados."),
+        ("fr", "Toutes vos commandes ont été livrées."),
+        ("de", "Alle Ihre Bestellungen wurden zugestellt."),
+    ],
+)
+def test_every_order_is_where_it_is_said_to_be(language: str, reply: str) -> None:
+    assert holds(reply, language, orders=(("8300001", "delivered"), ("8300002", "delivered")))
+    assert not holds(reply, language, orders=(("8300001", "delivered"), ("8300002", "shipped")))
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "Order {0} has arrived, order {1} is still in our warehouse."),
+        ("es", "El pedido {0} ya ha llegado, el pedido {1} sigue en nuestro almacén."),
+        ("fr", "La commande {0} est arrivée, la commande {1} est encore dans notre entrepôt."),
+        ("de", "Die Bestellung {0} ist angekommen, die Bestellung {1} ist noch in unserem Lager."),
+    ],
+)
+def test_each_order_is_held_to_its_own_whereabouts(language: str, reply: str) -> None:
+    orders = (("8300001", "delivered"), ("8300002", "processing"))
+    assert holds(reply.format("8300001", "8300002"), language, orders=orders)
+    assert not holds(reply.format("8300002", "8300001"), language, orders=orders)
+
+
+ACCOUNT = {"key": "account_change:c1:address:1", "kind": "account_change", "status": "succeeded", "order_id": None}
+MOVED = {"key": "address_change:8300001", "kind": "address_change", "status": "succeeded", "order_id": "8300001"}
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "The address in your account is changed, and that of order 8300001 as well."),
+        ("es", "Hemos cambiado la dirección de tu cuenta y también la del pedido 8300001."),
+        ("fr", "L'adresse de votre compte est changée, celle de la commande 8300001 également."),
+        ("de", "Die Adresse in Ihrem Konto ist geändert, die der Bestellung 8300001 ebenfalls."),
+    ],
+)
+def test_an_orders_address_is_not_the_accounts(language: str, reply: str) -> None:
+    orders = (("8300001", "processing"),)
+    assert holds(reply, language, ACCOUNT, MOVED, orders=orders)
+    assert not holds(reply, language, ACCOUNT, orders=orders)
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "Your label is ready; as for the €31.00, the refund is being processed."),
+        ("es", "La etiqueta está lista; en cuanto a los 31,00 €, el reembolso está en trámite."),
+        ("fr", "L'étiquette est créée ; quant aux 31,00 €, leur remboursement est en cours."),
+        ("de", "Das Etikett ist erstellt; die Erstattung der 31,00 € ist in Bearbeitung."),
+    ],
+)
+def test_an_amount_beside_a_deed_that_moves_no_money_is_the_other_deeds(language: str, reply: str) -> None:
+    label = {"key": "return_label:8300001", "kind": "return_label", "status": "succeeded", "order_id": "8300001"}
+    assert holds(reply, language, label, paid("8300001", "31.00", status="pending"))
+    assert not holds(reply, language, label, paid("8300001", "13.00", status="pending"))
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "It is order 8300001 that was delivered, not 8300002."),
+        ("es", "Se entregó el 8300001, no el 8300002."),
+        ("fr", "C'est la 8300001 qui a été livrée, pas la 8300002."),
+        ("de", "Zugestellt wurde die 8300001, nicht die 8300002."),
+    ],
+)
+def test_an_order_set_against_another_is_not_claimed(language: str, reply: str) -> None:
+    assert holds(reply, language, orders=(("8300001", "delivered"), ("8300002", "shipped")))
+    assert not holds(reply, language, orders=(("8300001", "shipped"), ("8300002", "delivered")))
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "Both shirts have been refunded."),
+        ("es", "Las dos camisas están reembolsadas."),
+        ("fr", "Les deux chemises ont été remboursées."),
+        ("de", "Beide Hemden wurden erstattet."),
+    ],
+)
+def test_both_means_two_rows_where_there_are_two(language: str, reply: str) -> None:
+    first, second = paid("8300001", "19.00"), paid("8300001", "24.00", "L2")
+    assert holds(reply, language, first, second)
+    assert not holds(reply, language, first, paid("8300001", "24.00", "L2", status="pending"))
+
+
+EMAIL = {"key": "account_change:c1:email:1", "kind": "account_change", "status": "succeeded", "order_id": None}
+PHONE = {"key": "account_change:c1:phone:1", "kind": "account_change", "status": "pending", "order_id": None}
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "Your email has been changed; we are still working on the phone number."),
+        ("es", "El correo está cambiado; el teléfono sigue en trámite."),
+        ("fr", "L'e-mail est à jour ; le téléphone est encore en traitement."),
+        ("de", "Die E-Mail-Adresse ist geändert, an der Telefonnummer arbeiten wir noch."),
+    ],
+)
+def test_each_field_is_held_to_its_own_state(language: str, reply: str) -> None:
+    assert holds(reply, language, EMAIL, PHONE)
+    done, running = {**PHONE, "status": "succeeded"}, {**EMAIL, "status": "pending"}
+    assert not holds(reply, language, done, running)
+
+
+@pytest.mark.parametrize(
+    ("reply", "rows", "true"),
+    [
+        ("Position 3 von 8300001 ist erstattet.", (paid("8300001", "22.00", "L3"),), True),
+        ("Position 3 von 8300001 ist erstattet.", (paid("8300001", "22.00", "L1"),), False),
+        ("Wir haben Ihnen 80 Euro zurückgebucht.", (paid("8300001", "80.00"),), True),
+        ("Wir haben Ihnen 80 US-Dollar zurückgebucht.", (paid("8300001", "80.00"),), False),
+    ],
+)
+def test_a_line_or_currency_in_words_is_the_rows(reply: str, rows: tuple[dict[str, object], ...], true: bool) -> None:
+    assert holds(reply, "de", *rows) is true

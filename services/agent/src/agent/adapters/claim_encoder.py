@@ -14,8 +14,8 @@ from agent.adapters.claim_tokens import Pieces, split_pieces
 Floats = NDArray[np.float32]
 HEADS = 12
 LONGEST_TEXT = 64
-# What the layers take (pieces' vectors, and per piece 0 or a large negative number where there is none) and give.
-STATE, HIDDEN, READ = "state", "hidden", "read"
+# What the layers take (pieces' vectors) and give.
+STATE, READ = "state", "read"
 LAYERS_SUFFIX = ".onnx"
 _BLOCK = 32
 
@@ -43,7 +43,7 @@ class ClaimEncoder:
 
     def _read(self, ids: list[int]) -> Floats:
         state = unpacked(self._words[ids])[None] + self._positions[: len(ids)]
-        (read,) = self._layers.run([READ], {STATE: state, HIDDEN: np.zeros((1, 1, 1, len(ids)), np.float32)})
+        (read,) = self._layers.run([READ], {STATE: state})
         vector: Floats = np.concatenate([read[0].mean(0), read[0].max(0)])
         return vector
 

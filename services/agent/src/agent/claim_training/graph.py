@@ -11,7 +11,7 @@ from onnx import (  # type: ignore[import-untyped,import-not-found,unused-ignore
     numpy_helper,
 )
 
-from agent.adapters.claim_encoder import HEADS, HIDDEN, READ, STATE
+from agent.adapters.claim_encoder import HEADS, READ, STATE
 
 Floats = NDArray[np.float32]
 _OPSET, _IR = 20, 10
@@ -19,7 +19,7 @@ _EPSILON = 1e-12
 
 
 def layers_graph(learned: Mapping[str, Floats], layers: int) -> onnx.ModelProto:
-    """`state` (texts, pieces, width) and `hidden` (texts, 1, 1, pieces: 0, or very negative for padding) to `read`."""
+    """`state` (texts, pieces, width) to `read`, of the same shape; no text is padded."""
     return _Graph(learned).of(layers)
 
 
@@ -40,10 +40,7 @@ class _Graph:
         self._nodes.append(helper.make_node("Identity", [state], [READ]))
         graph = helper.make_graph(
             self._nodes, "claims",
-            [
-                helper.make_tensor_value_info(STATE, TensorProto.FLOAT, ["texts", "pieces", width]),
-                helper.make_tensor_value_info(HIDDEN, TensorProto.FLOAT, ["texts", 1, 1, "pieces"]),
-            ],
+            [helper.make_tensor_value_info(STATE, TensorProto.FLOAT, ["texts", "pieces", width])],
             [helper.make_tensor_value_info(READ, TensorProto.FLOAT, ["texts", "pieces", width])],
             list(self._stored.values()),
         )  # fmt: skip
@@ -54,7 +51,7 @@ class _Graph:
     def _layer(self, state: str, at: str) -> str:
         query, value = self._heads(state, f"{at}q", (0, 2, 1, 3)), self._heads(state, f"{at}v", (0, 2, 1, 3))
         key = self._heads(state, f"{at}k", (0, 2, 3, 1))
-        scores = self._op("Add", self._op("Mul", self._op("MatMul", query, key), self._scale), HIDDEN)
+        scores = self._op("Mul", self._op("MatMul", query, key), self._scale)
         looked = self._op("MatMul", self._op("Softmax", scores, axis=-1), value)
         looked = self._op("Reshape", self._op("Transpose", looked, perm=(0, 2, 1, 3)), self._joined)
         state = self._norm(self._op("Add", state, self._linear(looked, f"{at}ao")), f"{at}aln")

@@ -79,6 +79,12 @@ def learned_rows() -> list[dict[str, Any]]:
     return [row for row in _rounds() if not is_held_back(row)]
 
 
+def learned_sentences() -> list[Labelled]:
+    """The labelled sentences that may be trained on: none that is only ever measured, there or among the rows."""
+    held = {(row["language"], row["reply"]) for row in chain(*held_back().values())}
+    return [s for s in read_sentences() if not s.is_held_back and (s.language, s.text) not in held]
+
+
 def is_held_back(row: dict[str, Any]) -> bool:
     """A fifth, chosen by the row's name so that it stays the same fifth."""
     return zlib.crc32(row["id"].encode()) % _FIFTHS == 0
@@ -155,12 +161,7 @@ def _labelled() -> Iterator[Example]:
             segment = segments_of_reply(row["text"], row["language"])[0][0]
             label = None if row["topic"] == NOTHING else _named(row["topic"], row.get("manner", "done"))
             yield Example((segment,), path.stem, [[] if label is None else [label]], 1.0)
-    held = {(row["language"], row["reply"]) for row in chain(*held_back().values())}
-    for sentence in read_sentences():
-        if not sentence.is_held_back and (sentence.language, sentence.text) not in held:
-            example = of_sentence(sentence)
-            if example:
-                yield example
+    yield from filter(None, map(of_sentence, learned_sentences()))
 
 
 def of_sentence(sentence: Labelled) -> Example | None:

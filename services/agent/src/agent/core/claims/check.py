@@ -17,7 +17,7 @@ from agent.core.claims.text import Prepared, prepare
 _GENERAL = ("policy", "offer", "condition", "wish", "instruction", "cannot", "invitation")
 # How probable it must be to a second reader that a sentence is true, where the rules find it true and where they don't.
 # Chosen on rounds of sentences that neither had seen (docs/decisions/0009).
-RULES_AGREE = 0.42
+RULES_AGREE = 0.46
 RULES_OBJECT = 0.58
 _LEANING = 4  # words
 _ANSWERS = frozenset("yes no not it ja nein noch es oui non pas elle il sí si aún todavía".split())
@@ -48,7 +48,7 @@ def check_sentence(
         return checked
     if checked.holds and (_leans(sentence) or _tells_apart(claims)):
         return checked
-    if checked.why.startswith(NOT_OF_ORDER):
+    if checked.why.startswith(NOT_OF_ORDER) or (len(prepared.values.orders) > 1 and _misplaces(claims)):
         return checked
 
     def judge_one(reading: Reading | None) -> tuple[bool, Claim | None]:
@@ -75,6 +75,11 @@ def _leans(sentence: str) -> bool:
     """ "Not yet.", "Ja, ab 50 €.": what this says lies in a sentence beside it (`dialogue`), not in its own words."""
     words = re.findall(r"\w+", sentence.lower())
     return (len(sentence.split()) <= _LEANING and words[0] in _ANSWERS) or _READ_BACK.match(sentence) is not None
+
+
+def _misplaces(claims: tuple[Claim, ...]) -> bool:
+    """ "4417028 is with the courier, 4417029 isn't": a reader weighs what is said of one order beside both."""
+    return any(c.kind == "order_status" and c.order_id and not c.holds for c in claims)
 
 
 def _tells_apart(claims: tuple[Claim, ...]) -> bool:

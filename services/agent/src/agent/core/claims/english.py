@@ -99,6 +99,7 @@ ENGLISH = Source(
         r"nor",
         r"unchanged",
         r"untouched",
+        r"left .. (?:as|the way) (?:it|they) (?:was|were|is|are)",
         r"intact",
         r"as (?:it|they) (?:was|were|is|are)",
         r"yet to",

@@ -298,6 +298,7 @@ STATUSES: dict[str, tuple[str, ...]] = {
     "processing": (
         r"working on",
         r"packing (?:table|line|station|bench)",
+        r"never left (?:us|(?:our|the) (?:\w+ )?(?:warehouse|depot|shelf|shelves|building))",
         r"with (?:the|our) (?:packers|packing team|warehouse|pickers)",
         r"being packed",
         r"being (?:packed|prepared|picked|processed|assembled|put together|made ready|wrapped)",

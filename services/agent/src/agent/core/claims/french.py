@@ -146,6 +146,8 @@ FRENCH = Source(
     unknowable=UNKNOWABLE,
     pending=(
         r"en bonne voie",
+        r"(?:suis|est|sommes) dessus",
+        r"(?:me|se) (?:attelle|attèle)|nous attelons",
         r"(?:planche|bosse|mouline|tourne) (?:encore )?sur",
         r"(?:passe|transite|chemine|circule|tourne) encore",
         r"pendant que .. est (?:traité|examiné|préparé|effectué)e?",

@@ -185,7 +185,7 @@ FRENCH_ASIDES = Asides(
         r"^(?:envoyez|indiquez|choisissez|cliquez|connectez|donnez|écrivez|appelez|consultez|visitez|gardez|conservez|joignez|confirmez|ouvrez|essayez|précisez|emballez|rendez|pensez|répondez|dites|partagez|assurez|vérifiez|déposez|imprimez-la|imprimez-le|remettez|glissez|apportez|ouvrez|allez|rendez)",
     ),
     condition=(
-        r"si",
+        r"(?<!même\s)si",
         r"(?:à|en) suppos(?:er|ant) que",
         r"au cas où",
         r"à moins que",

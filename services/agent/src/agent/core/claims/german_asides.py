@@ -173,7 +173,7 @@ GERMAN_ASIDES = Asides(
         r"wenn sie (?:ihr|das) geld zurückbekommen",
         r"(?:bevor|bis|sobald) (?:ihre?|die|das) (?:erstattung|rückzahlung|gutschrift|geld|rückvergütung) .. (?:eingeht|da ist|eintrifft|kommt)",
         r"(?:dank|durch|aufgrund) (?:ihrer|deiner) (?:erstattung|rückerstattung|stornierung|gutschrift)",
-        r"(?:bis|bevor|ehe|sobald|wenn) .. amtx .. (?:ankomm\w*|eintreff\w*|eintrifft|ankommt|da sind|erreich\w*|landen|sehen|erscheinen|eingehen)",
+        r"(?:bis|bevor|ehe|sobald|wenn) .. amtx .. (?:ankomm\w*|eintreff\w*|eintrifft|ankommt|da sind|erreich\w*|landen|sehen|erscheinen|eingehen|auftauchen|auftaucht)",
         r"(?:nach|vor|seit) (?:ihrer|deiner) (?:erstattung|rückerstattung|stornierung|gutschrift)",
         r"(?:wenn|sobald|bis|bevor|ehe|nachdem) .. (?:die|ihre|deine|das|ihr|dein) (?:erstattung|rückerstattung|geld|gutschrift|etikett|label|rückzahlung)(?: \w+){0,3} (?:eintrifft|ankommt|da ist|sehen|erscheint|eingeht|kommt|landet|erhalten|siehst|eingegangen ist|haben)",
     ),

@@ -16,6 +16,7 @@ WAITING: Words = (
     rf"{PERSON} .. (?:muss|müssen)",
     rf"(?:antwort|rückmeldung|entscheidung) .. {PERSON}",
     r"letzte\w* wort",
+    r"(?:muss|müssen) (?:\w+ ){0,3}entschieden werden",
     rf"(?:entscheid\w*|befindet|bestimmt|urteilt) .. {PERSON}",
     r"(?:wart\w*|brauch\w*|benötig\w*|erforder\w*|steh\w*|aussteht|aussteh\w*|fehl\w*|hängt|bedarf|abhängig|lieg\w*|ansteh\w*|angefragt|beantragt|um|zur|vorgelegt|unter vorbehalt|offen|erst|noch|auf|muss|müssen) .. (?:genehmig\w*|freigabe|freigeben|freigibt|freigegeben|zustimm\w*|grünes licht|okay|ok|entscheid\w*|absegn\w*|bewillig\w*|unterschrift|ja|prüfung durch|prüft|prüfen|autorisier\w*|abgesegnet|segen|votum|einverständnis|einwilligung|begutachtung|abnicken|abzeichn\w*)",
     rf"{PERSON} .. (?:entscheid\w*|genehmigen|freigeb\w*|prüf(?:t|en)|begutacht\w*|muss|müssen|abwäg\w*|bewert\w*|wägt|berät|beraten|schaut .. an|freigibt|absegn\w*|zustimm\w*|befind\w*)",

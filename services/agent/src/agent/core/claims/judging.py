@@ -31,12 +31,14 @@ _STATES: dict[Manner, State] = {
     "absent": "negated",
 }  # fmt: skip
 _LIST = re.compile(
-    r"ordx\d+(?: ?(?:and|y|e|et|und|sowie|plus|as well as|ainsi que|así como|"
-    r"als auch|wie auch|como|comme|[,&/+])? ?(?:[^\W\d]+ )?ordx\d+)+"
+    r"ordx\d+(?: ?(?:(?:and|y|e|et|und|sowie|plus|as well as|ainsi que|así como|als auch|wie auch|como|comme|[,&/+]) "
+    r"?(?:[^\W\d]+ ){0,2}|(?:[^\W\d]+ )?)ordx\d+)+"
 )
 _ALSO = re.compile(
     r"ordx\d+ .*\bordx\d+\b.{0,40}?\b(?:too|also|as well|likewise|aussi|également|también|tambien|igual|ebenfalls|"
-    r"auch|genauso)\b|\b(?:too|also|as well|aussi|également|también|ebenfalls|auch|comme)\b.{0,12}\bordx\d+(?<=\d)$|"
+    r"auch|genauso)\b|"
+    r"\band (?:did|has|have|is|are|was|were|does|do) .{0,12}\bordx\d+$|"
+    r"\b(?:too|also|as well|aussi|également|también|ebenfalls|auch|comme)\b.{0,12}\bordx\d+(?<=\d)$|"
     r"^\W*(?:both|beide\w*|les deux|ambos|ambas|los dos|las dos)\b.*ordx"
 )
 _AS_WELL = re.compile(
@@ -45,6 +47,11 @@ _AS_WELL = re.compile(
 )
 # A reason that rests on numbers alone, which no reader may overrule.
 NOT_OF_ORDER = "no such row of order"
+# "of the two, 30.00 is paid and 210.00 waits" speaks of each
+_BOTH = re.compile(
+    r"(?<!of\s)\bboth\b|(?<!von\s)\bbeiden?\b|\bles deux\b|\b(?:tous|toutes) deux\b|\b(?:ambos|ambas)\b|"
+    r"(?<!de\s)\bl[oa]s dos\b"
+)
 _STATUS_FITS = {
     "shipped": frozenset({"shipped", "delivered", "lost"}),
     "moving": frozenset({"shipped"}),
@@ -172,6 +179,8 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
     if not standing:
         return _unsupported(reading, rows, facts, lexicon)
     lacking = _lacking(reading, said, standing, facts, lexicon)
+    if reading.manner == "done" and _BOTH.search(reading.clause) and len(standing) < min(len(rows), 2):
+        lacking = "only one of both"
     if lacking:
         return False, lacking
     moved = all(any(is_of(r, [line]) for r in standing) for line in lines)

@@ -127,7 +127,7 @@ def _read_clause(index: int, sentence: _Sentence) -> list[Reading]:
         if manner == "negated" and not topic.strong and index and lexicon.one["negation"].match(clause):
             # "we paid $25.00, not the full price": the amount is contrasted, the deed not denied
             continue
-        if manner in ("done", "negated") and _presupposes(clause, manner, lexicon):
+        if manner in ("done", "negated", "unknowable") and _presupposes(clause, manner, lexicon):
             manner = "future"
         if manner == "done" and sentence.kindless(index - 1) and _runs(sentence.clauses[index - 1], clause, lexicon):
             manner = "pending"
@@ -157,6 +157,9 @@ def _presupposes(clause: str, manner: Manner, lexicon: Lexicon) -> bool:
     found = lexicon.one["presupposed"].search(clause)
     if manner == "negated":
         return found is not None and lexicon.has("negation", found.group())
+    if manner == "unknowable" and not lexicon.has("when", clause):
+        # "now that the money is at your bank": nobody here can know
+        return False
     return found is not None and not _is_past(clause, lexicon)
 
 

@@ -1,11 +1,12 @@
 """Cut a sentence where it begins to speak of another deed, and describe each part for a trained reader."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from agent.core.claims.languages import LEXICONS
 from agent.core.claims.lexicon import Lexicon
+from agent.core.claims.manner import state_words
 from agent.core.claims.reading import Reading
 from agent.core.claims.text import Prepared, values_of
 
@@ -37,7 +38,7 @@ class Segment:
 def segments_of(prepared: Prepared, readings: list[Reading], language: str) -> tuple[Segment, ...]:
     """Return the sentence whole, or cut where it comes to another kind or tells where another order is."""
     lexicon = LEXICONS[language]
-    starts = _starts(prepared.clauses, readings)
+    starts = _starts(prepared.clauses, readings, lexicon)
     if len(starts) < 2:
         clause = " ".join(prepared.clauses)
         return (Segment(_readable(prepared.values.masked), language, clause, _ideas(prepared, 0, None, lexicon)),)
@@ -58,22 +59,38 @@ def text_of(sentence: str) -> str:
     return _readable(values_of(sentence).masked)
 
 
-def _starts(clauses: tuple[str, ...], readings: list[Reading]) -> list[int]:
-    """Indices of the clauses at which the kind spoken of changes, or the order whose whereabouts are told."""
+def _starts(clauses: tuple[str, ...], readings: list[Reading], lexicon: Lexicon) -> list[int]:
+    """Indices of the clauses at which another kind, or another thing in another manner, is spoken of."""
     starts: list[int] = []
-    kind: str | None = None
-    orders: set[str] = set()
+    last: Reading | None = None
     for index, clause in enumerate(clauses):
         here = next((r for r in readings if r.clause == clause or r.clause.startswith(f"{clause} ")), None)
+        if here is None and last is not None:
+            manner = state_words(clause, lexicon)
+            here = replace(last, manner=manner, clause=clause) if manner else None
         if here is None or here.kinds[0] in ("action", "unread"):
             continue
-        named = set(re.findall(r"ordx\d+", clause))
-        # "4417028 has arrived, 4417029 is on the van": each is held beside its own order
-        elsewhere = kind == "order_status" and bool(orders) and not named <= orders
-        if here.kinds[0] != kind or elsewhere:
+        if last is None or here.kinds[0] != last.kinds[0] or _of_other_things(here, last, lexicon):
             starts.append(index)
-            kind, orders = here.kinds[0], named
+            last = here
     return starts
+
+
+def _of_other_things(here: Reading, last: Reading, lexicon: Lexicon) -> bool:
+    """ "4417028 has arrived, 4417029 is on the van", "the email is changed, the phone under way": each by itself."""
+    if here.kinds[0] == "order_status":
+        return _named_anew("ordx", here, last)
+    if here.manner == last.manner:
+        return False
+    if here.kinds[0] == "account_change":
+        fields = [{f for f, words in lexicon.fields.items() if words.search(r.clause)} for r in (last, here)]
+        return all(fields) and fields[0].isdisjoint(fields[1])
+    return _named_anew("amtx", here, last)
+
+
+def _named_anew(stem: str, here: Reading, last: Reading) -> bool:
+    before, now = (set(re.findall(rf"{stem}\d+", r.clause)) for r in (last, here))
+    return bool(before) and bool(now) and before.isdisjoint(now)
 
 
 def _readable(masked: str) -> str:

@@ -11,6 +11,7 @@ SPANISH = Source(
     asides=SPANISH_ASIDES,
     code="es",
     spellings=(
+        (r"\bsi (?:la )?dirección (?=(?:lo |la )?(?:autori|aprueb|acept))", r"si la jefa "),
         (r"\bnúmero de (?:el )?(?:portal|la casa|casa|piso)\b", "dirección"),
         (r"\b(tu|su) guía\b", r"\1 etiqueta"),
         (

@@ -178,7 +178,7 @@ SPANISH_ASIDES = Asides(
     condition=(
         r"suponiendo que",
         r"no hayan? \w+",
-        r"si",
+        r"si(?! bien)",
         r"en caso de",
         r"siempre que",
         r"a menos que",

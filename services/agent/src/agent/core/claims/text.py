@@ -22,6 +22,11 @@ _INVISIBLE = re.compile(r"[\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u202a-\u202e]"
 _NAMED_ONLY = re.compile(r"(?:[^\W\d]+ ){0,2}(?:amtx|ordx|refx|linx)\d+(?: [^\W\d]+)?")
 _ASIDE = re.compile(r"(?:\(\s*|, )((?:[^\W\d]+ ){0,2}(?:amtx|ordx|refx|linx)\d+)(?:\s*\)|\s*,(?=\s))")
 _PARTICIPLE = re.compile(r"(?:(?:or|ni|ou|oder|o|nor|noch|et) )?\w+(?:ed|ad[oa]s?|id[oa]s?|ée?s?|iert|tet|dert)\b")
+# "4417028 was cancelled, not 4417029": the second order is only set against the first
+_CONTRASTED = re.compile(
+    r"(?P<said>\bordx\d+\b.*?),? (?:(?:and|y|et|und) )?(?:not|no|non|pas|nicht)"
+    r"(?: (?:el|la|le|les|the|die|der|das|den|order|pedido|commande|bestellung|number))* ordx\d+$"
+)
 _MARKUP = re.compile(r"(?<!\w)[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)|^\s*(?:[-•*]|\d+[.)])\s+")
 
 
@@ -69,7 +74,7 @@ def _rejoin(clauses: list[str], lexicon: Lexicon) -> tuple[str, ...]:
             carries = bool(bare) and not carries and not any(p.search(joined[-1]) for p in lexicon.strong.values())
         else:
             joined.append(clause)
-    return tuple(joined)
+    return tuple(_CONTRASTED.sub(r"\g<said>", clause) for clause in joined)
 
 
 def _plain(sentence: str) -> str:

@@ -15,7 +15,7 @@ _SYMBOLS = {
     "$ US": "USD", "$ CA": "CAD", "$ CAN": "CAD", "$US": "USD", "$CA": "CAD", "MX$": "MXN", "CA$": "CAD", "SFR.": "CHF",
     "FR.": "CHF", "₹": "INR", "RS": "INR", "RS.": "INR", "RUPEE": "INR", "RUPEES": "INR", "RUPIAS": "INR", "R$": "BRL",
     "S/": "PEN", "S/.": "PEN", "SOLES": "PEN", "NZ$": "NZD", "S$": "SGD", "HK$": "HKD", "AR$": "ARS", "COL$": "COP",
-    "RUPIEN": "INR",
+    "RUPIEN": "INR", "US-DOLLAR": "USD", "US DOLLAR": "USD", "US DOLLARS": "USD",
 }  # fmt: skip
 _CODES = "USD|EUR|GBP|JPY|KWD|CHF|CAD|AUD|NZD|MXN|SEK|NOK|DKK|PLN|INR|ARS|CLP|COP|PEN|UYU|BRL|ZAR|SGD|HKD"
 _MARK = (
@@ -23,7 +23,8 @@ _MARK = (
     r"(?:S?Fr\.)(?=\s?\d)|(?:" + _CODES + r")\b"
 )
 _NAMED = (
-    r"(?:euros?|dollars?|dólar(?:es)?|pounds?|pfund|libras|livres|yen(?:es)?|bucks|quid|dinars?|franken|francs|francos|"
+    r"(?:us-dollar|us dollars?|euros?|dollars?|dólar(?:es)?|pounds?|pfund|libras|livres|yen(?:es)?|"
+    r"bucks|quid|dinars?|franken|francs|francos|"
     r"pesos?|rupees?|rupias|rupien|soles)\b"
 )
 _AMOUNT = re.compile(
@@ -50,7 +51,10 @@ _REFERENCE_WORD = re.compile(
     r"(?:\s+(?:is|es|est|lautet|ist))?\s*[:#]?\s*(?P<code>(?!(?:refx|amtx|ordx|linx)\d)[A-Za-z]*[-_]?\d[\w-]*)",
     re.IGNORECASE,
 )
-_LINE = re.compile(r"(?<![\w-])L\d{1,3}(?![\w-])")
+_LINE = re.compile(
+    r"(?<![\w-])(?:L|(?:position|posten|zeile|line|ligne|línea|posición|renglón)\s(?=\d))(?P<number>\d{1,3})(?![\w-]|[.,]\d)",
+    re.IGNORECASE,
+)
 _NOT_REFERENCES = re.compile(r"^(?:DIN|COVID|ISO|IP|USB|PS|WPA)[-_]", re.IGNORECASE)
 
 
@@ -101,7 +105,7 @@ def find_values(text: str) -> Values:
         return match.group().replace(number, f" ordx{len(orders) - 1} ")
 
     def keep_line(match: re.Match[str]) -> str:
-        lines.append(match.group())
+        lines.append(f"L{match.group('number')}")
         return f"linx{len(lines) - 1}"
 
     masked = _REFERENCE.sub(keep_reference, in_digits(text))
