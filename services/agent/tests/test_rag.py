@@ -9,6 +9,7 @@ import pytest
 
 from agent.adapters.search_index import SearchIndex, build_index
 from agent.core.retrieval.grounding import check_grounding
+from agent.core.state import ConversationState, Memory
 from agent.rag import PolicyAnswers
 from common.clock import SystemClock
 from common.models import ModelsDown, ModelTurn, Usage
@@ -29,7 +30,7 @@ def says(text: str, stop: str = "end_turn") -> ModelTurn:
 @pytest.fixture
 def answer(make_bench: Any, make_work: Any) -> Any:
     async def run(
-        *turns: Any, question: str = QUESTION, status: str = "active", **over: Any
+        *turns: Any, question: str = QUESTION, status: str = "active", meanwhile: Any = None, **over: Any
     ) -> tuple[Any, dict[str, Any]]:
         bench = make_bench(*turns)
         answers = PolicyAnswers(
@@ -47,6 +48,8 @@ def answer(make_bench: Any, make_work: Any) -> Any:
         )
         await bench.arrive(make_work(question, route="rag", intent="policy_question", **over))
         await bench.pool.execute("update conversations set status = $1", status)
+        if meanwhile is not None:
+            await meanwhile(bench)
         await answers.play(await bench.claim(routes=("rag",)))
         return bench, await bench.done()
 
@@ -77,6 +80,24 @@ async def test_an_answer_that_code_cannot_bear_out_becomes_search_results(answer
     assert text not in done["reply"]
     assert "https://" in done["reply"]
     assert done["citations"]
+
+
+@pytest.mark.parametrize(
+    ("row", "away", "told"), [("succeeded", False, True), ("failed", False, False), ("succeeded", True, False)]
+)
+async def test_a_deed_in_a_policy_answer_is_told_only_if_the_ledger_says_so_now(
+    answer: Any, row: str, away: bool, told: bool
+) -> None:
+    text = "We have refunded your order. You have 30 days from the day of delivery to return most items [returns-en]."
+    known = {"key": "refund:4417028:L2", "kind": "refund", "status": "succeeded", "order_id": "4417028"}
+
+    async def move(bench: Any) -> None:
+        state = ConversationState(memory=Memory(actions={known["key"]: known}))
+        await bench.pool.execute("update conversations set run_state = $1", state.model_dump(mode="json"))
+        bench.tools.ledger, bench.tools.ledger_down = {known["key"]: known | {"status": row}}, away
+
+    _, done = await answer(says(text), meanwhile=move)
+    assert (done["reply"] == text) is told
 
 
 async def test_without_a_model_the_customer_gets_search_results_and_the_offer_of_a_person(answer: Any) -> None:

@@ -376,3 +376,28 @@ async def test_a_link_of_an_earlier_message_may_be_said_again_but_not_the_custom
     await scene.bench.arrive(second)
     await play_agent_run(scene.bench.parts, await scene.bench.claim())
     assert (await scene.bench.done("msg_2"))["reply"] == FOLLOW
+
+
+async def test_a_row_that_moves_while_the_model_writes_keeps_the_sentence_about_it(
+    scene: Scene, make_work: Any
+) -> None:
+    async def the_bank_returns_it() -> None:
+        scene.bench.tools.ledger["refund:4417028:L2"]["status"] = "failed"
+
+    writes = [f"{SORRY} ", "I ", scene.read(1), the_bank_returns_it, f"{TRUE[2:]} ", THANKS]
+    scene.writing.turns = [[turn("", REFUND)], writes, [TRUE]]
+    await scene.play(make_work())
+    reply = await scene.reply()
+    assert TRUE not in reply
+    assert reply.startswith(SORRY)
+    assert "has failed" in reply
+
+
+async def test_with_the_ledger_away_a_result_of_this_message_still_leaves_early(scene: Scene, make_work: Any) -> None:
+    async def the_ledger_goes_away() -> None:
+        scene.bench.tools.ledger_down = True
+
+    scene.writing.turns = [[turn("", REFUND)], [the_ledger_goes_away, f"{TRUE} ", "Anything ", scene.read(1), "else?"]]
+    await scene.play(make_work())
+    assert (await scene.tokens())[0].strip() == TRUE
+    assert await scene.reply() == f"{TRUE} Anything else?"
