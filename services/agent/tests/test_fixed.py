@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agent.adapters.store import save_owner
+from agent.core.state import ConversationState, Memory
 from agent.fixed import FixedFlow
 from agent.handlers import HANDLERS
 from agent.intake import Intake
@@ -267,6 +268,21 @@ async def test_an_answer_that_waited_its_turn_leaves_a_waiting_row_waiting(
     await flow.play(await bench.claim(routes=("fixed",)))
     await bench.done()
     assert await bench.pool.fetchval("select status from conversations") == before
+
+
+@pytest.mark.parametrize(("row", "after"), [("awaiting_approval", "waiting_approval"), ("succeeded", "active")])
+async def test_a_closed_conversation_opens_again_as_its_rows_stand(
+    make_flow: Any, make_work: Any, row: str, after: str
+) -> None:
+    bench, flow, _ = make_flow()
+    await flow.on_work([received(tracking(make_work))])
+    state = ConversationState(memory=Memory(actions={"refund:1:L1": {"key": "refund:1:L1", "status": row}}))
+    await bench.pool.execute(
+        "update conversations set status = 'closed', run_state = $1", state.model_dump(mode="json")
+    )
+    await flow.on_work([received(tracking(make_work, message_id="msg_2", seq=2), "ev_2")])
+    assert (await bench.done("msg_2"))["reply"]
+    assert await bench.pool.fetchval("select status from conversations") == after
 
 
 async def test_ten_messages_of_ten_conversations_are_answered_side_by_side(make_flow: Any, make_work: Any) -> None:

@@ -88,6 +88,25 @@ async def test_a_refund_that_the_bank_returned_is_not_told_as_done(make_bench: A
     assert "completed" not in reply
 
 
+@pytest.mark.parametrize(("after", "status"), [("succeeded", "active"), ("awaiting_approval", "waiting_approval")])
+async def test_what_is_decided_while_the_model_speaks_of_something_else_waits_no_longer(
+    make_bench: Any, make_work: Any, after: str, status: str
+) -> None:
+    bench = make_bench(says("You are welcome."))
+    waiting = refund("awaiting_approval", version=1)
+    await remember(bench, make_work, waiting)
+    bench.tools.ledger[KEY] = waiting
+    real = bench.models.ask
+
+    async def ask(*args: Any, **more: Any) -> Any:
+        bench.tools.ledger[KEY] = refund(after, version=2)
+        return await real(*args, **more)
+
+    bench.models.ask = ask
+    assert await play(bench, make_work("Thank you!", **ASKED)) == "You are welcome."
+    assert await bench.pool.fetchval("select status from conversations") == status
+
+
 @pytest.mark.parametrize("after", ["succeeded", "failed"])
 async def test_what_settles_while_the_model_hangs_is_told_and_packed_as_settled(
     make_bench: Any, make_work: Any, after: str

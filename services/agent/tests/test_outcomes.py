@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.adapters.store import save_state, save_waiting
 from agent.core.state import ConversationState, Memory
 from agent.outcomes import Outcomes
 from common.clock import SystemClock
@@ -103,6 +104,39 @@ async def test_the_conversation_waits_while_a_row_waits_for_approval(bench: Any)
     await outcomes.on_action_changed([received(change(status="awaiting_approval", cause="proposed", version=1))])
     assert await bench.pool.fetchval("select status from conversations") == "waiting_approval"
     await outcomes.on_action_changed([received(change(status="rejected", cause="decided"), "ev_l2")])
+    assert await bench.pool.fetchval("select status from conversations") == "active"
+
+
+async def test_the_conversation_waits_until_the_last_of_its_rows_is_decided(bench: Any) -> None:
+    outcomes = Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock())
+    other, statuses = "refund:4417028:L1", []
+    bench.tools.ledger_down = True
+    for n, (key, status, version) in enumerate(
+        [
+            (KEY, "awaiting_approval", 1),
+            (other, "awaiting_approval", 1),
+            (KEY, "rejected", 2),
+            (KEY, "awaiting_approval", 1),  # replayed from the dead letters
+            (other, "pending", 2),
+        ]
+    ):
+        cause = "proposed" if status == "awaiting_approval" else "decided"
+        event = change(key=key, status=status, version=version, cause=cause)
+        await outcomes.on_action_changed([received(event, f"ev_l{n}")])
+        statuses.append(await bench.pool.fetchval("select status from conversations"))
+    assert statuses == ["waiting_approval"] * 4 + ["active"]
+
+
+async def test_a_row_remembered_as_waiting_though_it_was_decided_keeps_nobody_waiting(bench: Any) -> None:
+    other = "refund:4417028:L1"
+    old = {"key": other, "kind": "refund", "status": "awaiting_approval", "version": 1}
+    bench.tools.ledger[other] = old | {"status": "rejected", "version": 2}
+    async with bench.pool.acquire() as conn:
+        state = ConversationState(memory=Memory(actions={other: old}))
+        await save_state(conn, "conv_1", state.model_dump(mode="json"))
+        await save_waiting(conn, "conv_1", waiting=True)
+    outcomes = Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock())
+    await outcomes.on_action_changed([received(change())])
     assert await bench.pool.fetchval("select status from conversations") == "active"
 
 

@@ -132,3 +132,46 @@ async def test_the_reconciler_releases_expired_runs(api: Any, keys: Path) -> Non
     api.headers["Authorization"] = bearer(keys, "reconciler")
     assert (await api.post("/v1/runs/release-expired")).json() == {"released": []}
     assert (await api.get("/v1/limits")).json() == {"claim_ttl_s": 4.0, "turn_budget_s": 60.0}
+
+
+WAITING = {"key": "refund:4417028:L2", "kind": "refund", "status": "awaiting_approval", "version": 1}
+
+
+async def remember(api: Any, **row: Any) -> None:
+    async with api.bench.pool.acquire() as conn:
+        state = ConversationState(memory=Memory(actions={WAITING["key"]: WAITING | row}))
+        await save_state(conn, "conv_1", state.model_dump(mode="json"))
+
+
+@pytest.mark.parametrize(
+    ("remembered", "ledger", "status"),
+    [
+        (None, {}, "waiting_approval"),  # a colleague's own deed, of which no event tells us
+        ({}, {}, "waiting_approval"),
+        ({}, {"status": "succeeded", "version": 3}, "active"),
+        ({"status": "succeeded", "version": 3}, {"version": 2}, "active"),  # the ledger was read before the decision
+        ({}, None, "waiting_approval"),
+        ({"status": "rejected", "version": 3}, None, "active"),
+    ],
+)
+async def test_what_is_given_back_waits_as_long_as_a_row_waits_for_approval(
+    api: Any, remembered: dict[str, Any] | None, ledger: dict[str, Any] | None, status: str
+) -> None:
+    await move(api, "takeover")
+    if remembered is not None:
+        await remember(api, **remembered)
+    api.bench.tools.ledger_down = ledger is None
+    api.bench.tools.ledger[WAITING["key"]] = WAITING | (ledger or {})
+    assert (await move(api, "return")).json()["status"] == status
+    assert (await api.get("/v1/conversations/conv_1")).json()["status"] == status
+
+
+@pytest.mark.parametrize(("row", "status"), [({}, "waiting_approval"), ({"status": "succeeded"}, "active")])
+async def test_a_closed_conversation_opens_again_as_its_rows_stand(
+    api: Any, make_work: Any, row: dict[str, Any], status: str
+) -> None:
+    await move(api, "takeover")
+    api.bench.tools.ledger[WAITING["key"]] = WAITING | row
+    assert (await move(api, "close")).json()["status"] == "closed"
+    await api.bench.arrive(make_work(message_id="msg_2"))
+    assert await api.bench.pool.fetchval("select status from conversations") == status

@@ -10,6 +10,7 @@ from agent.adapters.customers import Customers
 from agent.adapters.handoff_store import HandoffDraft, count_handoff, insert_handoff
 from agent.adapters.ledger import Ledger
 from agent.adapters.sending import enqueue_replies
+from agent.core.endings import waits_for_approval
 from agent.core.facts import merge_ledger
 from agent.core.hours import ALWAYS, StaffHours, on_duty, tell_hours
 from agent.core.outcomes import Outcome, judge_change, tell_outcome
@@ -32,7 +33,7 @@ TRANSCRIPT_GROUP = "agent-transcript"
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """For the packet, gathered before the transaction; None where it couldn't be had or nobody needs it."""
+    """What is gathered before the transaction; None where it couldn't be had or nobody needs it."""
 
     customer: Json | None = None
     rows: list[Json] | None = None
@@ -81,10 +82,18 @@ class Outcomes:
         return went_unheard(unheard, known, change.model_dump())
 
     async def _gather(self, change: ActionChanged) -> _Found:
-        """For the packet, where there will be one; before the transaction, which waits for nobody outside (R5)."""
+        """For the packet, where there will be one; before the transaction, which waits for nobody outside (R5).
+
+        Where other rows are remembered as waiting the ledger's own are read: a run saves the copy it began with, also
+        over what was decided meanwhile.
+        """
         assert change.conversation_id is not None
         if not judge_change(change).needs_person:
-            return _Found()
+            found = await store.load_conversation(self.pool, change.conversation_id)
+            state = ConversationState.model_validate(found.run_state if found is not None else {})
+            if not waits_for_approval(state.memory, apart_from=change.key):
+                return _Found()
+            return _Found(rows=await self.ledger.load_rows_of(self.pool, change.conversation_id))
         known = await store.load_customer(self.pool, change.conversation_id)
         customer, rows = await asyncio.gather(
             self.customers.of_change(change, known), self.ledger.load_rows_of(self.pool, change.conversation_id)
@@ -105,8 +114,7 @@ class Outcomes:
         # Remembered for the next message as well; who answers one just now reads the ledger before speaking of it.
         merge_ledger([change.model_dump(), *(found.rows or [])], state.memory)
         await store.save_state(conn, conversation.id, state.model_dump(mode="json"))
-        waiting = change.status == "awaiting_approval" and change.cause != "overdue"
-        await store.save_waiting(conn, conversation.id, waiting=waiting)
+        await store.save_waiting(conn, conversation.id, waiting=waits_for_approval(state.memory))
         if judge_change(change).telling == "none":
             return None
         return await self._write(conn, conversation, change, state.memory, found)

@@ -16,7 +16,7 @@ from agent.adapters.handoff_store import (
 from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import RunStore
 from agent.adapters.sending import enqueue_replies
-from agent.core.endings import begin_anew
+from agent.core.endings import begin_anew, waits_for_approval
 from agent.core.facts import merge_ledger
 from agent.core.ownership import AGENT, OwnerState, change_owner
 from agent.core.packet import CUSTOMER_FIELDS, Case
@@ -107,7 +107,7 @@ def owner_routes(
     @router.post("/v1/conversations/{conversation_id}/owner")
     async def set_owner(conversation_id: str, change: OwnerChange, authorization: Authorization = None) -> Json:
         let_in(authorization, "approvals")
-        rows = await ledger.load_rows_of(pool, conversation_id) if change.action == "takeover" else None
+        rows = await ledger.load_rows_of(pool, conversation_id) if change.action != "claim" else None
         return await _set_owner(pool, conversation_id, change, clock, rows)
 
     @router.post("/v1/runs/release-expired")
@@ -126,7 +126,10 @@ def owner_routes(
 async def _set_owner(
     pool: db.Database, conversation_id: str, change: OwnerChange, clock: Clock, rows: list[Json] | None = None
 ) -> Json:
-    """Move the owner; ``rows`` are the ledger's, read just before for a packet, None where they couldn't be had."""
+    """Move the owner; ``rows`` are the ledger's, read just before, None where they couldn't be had.
+
+    They go into the packet, and say whether what is given back waits for an approval, also of a colleague's own deed.
+    """
 
     async def work(conn: db.Connection) -> tuple[Json, HandoffOpened | None]:
         found = await store.load_conversation(conn, conversation_id, lock=True)
@@ -137,8 +140,10 @@ async def _set_owner(
             raise Problem(409, f"the owner has changed: version {found.owner_version}")
         open_handoff = await load_open_handoff(conn, conversation_id)
         over = change.handoff_id is not None and change.handoff_id != open_handoff
-        before = OwnerState(found.status, found.owner)
-        moved = change_owner(before, change.action, change.staff, succeeds=change.succeeds, over=over)
+        state = ConversationState.model_validate(found.run_state)
+        merge_ledger(rows or [], state.memory)
+        before, waits = OwnerState(found.status, found.owner), waits_for_approval(state.memory)
+        moved = change_owner(before, change.action, change.staff, succeeds=change.succeeds, over=over, waits=waits)
         if isinstance(moved, str):
             raise Problem(409, moved)
         if change.action == "takeover" and found.owner == AGENT:
@@ -152,7 +157,6 @@ async def _set_owner(
         now = await store.save_owner(conn, conversation_id, found.owner_version, moved.owner, moved.status)
         assert now is not None, "the row is locked by this transaction"
         if change.action in ("return", "close"):
-            state = ConversationState.model_validate(found.run_state)
             begin_anew(state.memory)
             await store.save_state(conn, conversation_id, state.model_dump(mode="json"))
             open_handoff = None

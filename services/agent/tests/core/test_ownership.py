@@ -26,6 +26,21 @@ def test_legal_moves(now: OwnerState, move: str, after: OwnerState) -> None:
 
 
 @pytest.mark.parametrize(
+    ("now", "move", "status"),
+    [
+        (DANA, "return", "waiting_approval"),
+        (DANA, "close", "closed"),
+        (DANA, "claim", "with_person"),
+        (AGENT, "takeover", "with_person"),
+    ],
+)
+def test_what_is_given_back_while_a_row_waits_for_approval_waits(now: OwnerState, move: str, status: str) -> None:
+    moved = change_owner(now, move, "dana", waits=True)  # type: ignore[arg-type]
+    assert isinstance(moved, OwnerState)
+    assert moved.status == status
+
+
+@pytest.mark.parametrize(
     ("now", "move"),
     [
         (AGENT, "claim"),

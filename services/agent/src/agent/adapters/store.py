@@ -12,7 +12,7 @@ from common.telemetry import trace_headers
 
 Json = dict[str, Any]
 
-# A closed conversation opens again with the next message (SPEC §15).
+# A closed conversation opens again with the next message (SPEC §15), waiting if a row of it has waited on meanwhile.
 WRITES_AGAIN = """    on conflict (id) do update set
         customer_id = coalesce(c.customer_id, excluded.customer_id),
         channel = excluded.channel,
@@ -20,7 +20,9 @@ WRITES_AGAIN = """    on conflict (id) do update set
         locale = coalesce(excluded.locale, c.locale),
         thread_ref = coalesce(excluded.thread_ref, c.thread_ref),
         verified_fields = coalesce(excluded.verified_fields, c.verified_fields),
-        status = case c.status when 'closed' then 'active' else c.status end,
+        status = case when c.status <> 'closed' then c.status
+                      when jsonb_path_exists(c.run_state, '$.memory.actions.*.status ? (@ == "awaiting_approval")')
+                      then 'waiting_approval' else 'active' end,
         version = c.version + 1,
         updated_at = now()"""
 # A message of an erased conversation that comes late opens nothing again (docs/decisions/0010). A look-up by key of its

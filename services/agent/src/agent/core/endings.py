@@ -69,6 +69,6 @@ def begin_over(run: RunProgress) -> RunProgress:
     return RunProgress(**run.model_dump(include=kept), next_seq=run.next_seq + len(run.untold))
 
 
-def waits_for_approval(memory: Memory) -> bool:
-    """Say whether some row of this conversation still waits for a person's decision."""
-    return any(row.get("status") == "awaiting_approval" for row in memory.actions.values())
+def waits_for_approval(memory: Memory, *, apart_from: str | None = None) -> bool:
+    """Say whether some row of this conversation, ``apart_from`` one key, still waits for a person's decision."""
+    return any(row.get("status") == "awaiting_approval" for key, row in memory.actions.items() if key != apart_from)

@@ -213,6 +213,9 @@ class Play:
 
     async def _finish(self, sentences: list[str], outcome: str) -> None:
         await self.spent.book()
+        if waits_for_approval(self.memory):
+            # It may have been decided meanwhile, and what is saved here would say otherwise until the next message.
+            await self.parts.ledger.refresh(self.run)
         progress, now = self.progress, self.parts.clock.now()
         close_turn(self.run.work, self.memory, progress, elapsed_s=self._elapsed_s(now))
         address = Address.of(self.run.work.message, self.run.owner_version)
