@@ -9,7 +9,7 @@ from agent.adapters.ledger import Ledger
 from agent.adapters.run_store import ClaimedRun, Ending, RunStore
 from agent.adapters.search_index import SearchIndex
 from agent.adapters.tokens import TokenCounter
-from agent.core.claims import Facts, split_sentences
+from agent.core.claims import split_sentences
 from agent.core.claims.opinion import Reader
 from agent.core.endings import close_turn
 from agent.core.facts import facts_now
@@ -29,7 +29,7 @@ from agent.core.policy_answers import (
     search_results,
     without_citations,
 )
-from agent.core.policy_claims import false_deeds
+from agent.core.policy_claims import false_deeds, speaks_of_deeds
 from agent.core.prompt import bundle_version
 from agent.core.replies import Address
 from agent.core.retrieval.passages import Passage, Retrieval
@@ -203,7 +203,7 @@ class PolicyAnswers:
     async def _holds(self, run: ClaimedRun, text: str, passages: Sequence[Passage]) -> bool:
         """A policy answer claims no deed; if it does, it is held to the ledger like any other reply."""
         answer, language, shown = without_citations(text), run.work.language, [p.text for p in passages]
-        if false_deeds(answer, language, Facts(), shown, self.reader):
+        if speaks_of_deeds(answer, language, shown, self.reader):
             current = await self.ledger.refresh(run, self.ledger.brief_s)
             facts = facts_now(run.state.memory, run.state.run_for(run.message_id), current=current)
             if false_deeds(answer, language, facts, shown, self.reader):

@@ -9,7 +9,7 @@ import pytest
 from agent.adapters.claim_readers import load_reader
 from agent.adapters.search_index import load_articles
 from agent.core.claims import Action, Facts
-from agent.core.policy_claims import false_deeds
+from agent.core.policy_claims import false_deeds, speaks_of_deeds
 
 ANSWERS = Path(__file__).parent / "policy_answers.jsonl"
 # An author's answers, drawn from the help center: measured, never tuned on. Stopped ones become plain search results.
@@ -65,3 +65,23 @@ def test_answers_in_many_words_are_told_from_slipped_in_deeds(language: str) -> 
             counts[row["holds"], bool(false_deeds(row["answer"], language, Facts(), passages, load_reader()))] += 1
     assert counts[True, True] <= STOPPED * (counts[True, True] + counts[True, False]), counts
     assert counts[False, False] <= LET_THROUGH * (counts[False, True] + counts[False, False]), counts
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "Your order 4417028 was not refunded."),
+        ("es", "Tu pedido 4417028 no se ha reembolsado."),
+        ("fr", "Votre commande 4417028 n'a pas été remboursée."),
+        ("de", "Ihre Bestellung 4417028 wurde nicht erstattet."),
+    ],
+)
+def test_a_denial_is_held_to_the_rows_too(language: str, sentence: str) -> None:
+    row = Action(key="refund:4417028:L1", kind="refund", status="succeeded", order_id="4417028")
+    assert speaks_of_deeds(sentence, language, (), load_reader())
+    assert not false_deeds(sentence, language, Facts(), (), load_reader())
+    assert false_deeds(sentence, language, Facts(actions=(row,)), (), load_reader()) == [sentence]
+
+
+def test_a_rule_needs_no_ledger() -> None:
+    assert not speaks_of_deeds("Refunds to a card take 5 to 10 business days.", "en", (), load_reader())

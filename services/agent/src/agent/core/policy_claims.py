@@ -1,42 +1,52 @@
 """Tells a policy that is restated ("refunds take 5 days") from a deed that is claimed ("I have refunded you").
 
 The reply check is made for talk about one customer's orders. Rules, conditions and what happens to everybody are what a
-policy answer is for, so it is stopped only where it says that something is done or under way, no row bears that out,
-and the sentence doesn't stand in the passages that it answers from.
+policy answer is for, so it is stopped only where it says that something is done, under way or wasn't done, the rows
+don't bear that out, and the sentence doesn't stand in the passages that it answers from.
 """
 
 import re
 from collections.abc import Iterable
 
-from agent.core.claims import Facts, check_sentence, split_sentences
+from agent.core.claims import Claim, Facts, check_sentence, split_sentences
 from agent.core.claims.opinion import Reader
 from agent.core.keywords import folded
 
-_OF_ONE_CASE = frozenset({"done", "pending"})
+_OF_ONE_CASE = frozenset({"done", "pending", "negated"})
 # So many words in a row, and so many of a sentence's such runs, make it the passage's own.
 _RUN = 3
 _RESTATED = 0.7
 Runs = set[tuple[str, ...]]
 
 
+def speaks_of_deeds(answer: str, language: str, passages: Iterable[str] = (), reader: Reader | None = None) -> bool:
+    """Whether something is said of this customer's own case, so that the ledger must be asked."""
+    return any(_deeds(sentence, language, Facts(), reader) for sentence in _own_words(answer, passages))
+
+
 def false_deeds(
     answer: str, language: str, facts: Facts, passages: Iterable[str] = (), reader: Reader | None = None
 ) -> list[str]:
-    """Return the sentences that say something was done for this customer and aren't borne out by the facts.
+    """Return the sentences that say something was or wasn't done for this customer and aren't borne out by the facts.
 
     ``passages`` are the texts that the answer was drawn from; ``reader`` seconds the reply check's rules.
     """
-    shown: Runs = set[tuple[str, ...]]().union(*map(_runs, passages))
     return [
         sentence
-        for sentence in split_sentences(answer)
-        if not _is_restated(sentence, shown) and _claims_a_deed(sentence, language, facts, reader)
+        for sentence in _own_words(answer, passages)
+        if any(not claim.holds for claim in _deeds(sentence, language, facts, reader))
     ]
 
 
-def _claims_a_deed(sentence: str, language: str, facts: Facts, reader: Reader | None) -> bool:
+def _deeds(sentence: str, language: str, facts: Facts, reader: Reader | None) -> list[Claim]:
     claims = check_sentence(sentence, language, facts, reader=reader).claims
-    return any(not claim.holds and claim.state in _OF_ONE_CASE for claim in claims)
+    return [claim for claim in claims if claim.state in _OF_ONE_CASE]
+
+
+def _own_words(answer: str, passages: Iterable[str]) -> list[str]:
+    """The sentences that no passage has."""
+    shown: Runs = set[tuple[str, ...]]().union(*map(_runs, passages))
+    return [sentence for sentence in split_sentences(answer) if not _is_restated(sentence, shown)]
 
 
 def _is_restated(sentence: str, shown: Runs) -> bool:
