@@ -80,9 +80,9 @@ class PolicyAnswers:
     is_grounded: Grounding
     clock: Clock
     small_model: str
-    reader: Reader | None = None
     staff: StaffHours = ALWAYS
     limits: Limits = field(default_factory=Limits)
+    reader: Reader | None = None
 
     async def play(self, run: ClaimedRun) -> None:
         """Answer one claimed run of the rag route."""
