@@ -236,3 +236,30 @@ def test_each_field_is_held_to_its_own_state(language: str, reply: str) -> None:
 )
 def test_a_line_or_currency_in_words_is_the_rows(reply: str, rows: tuple[dict[str, object], ...], true: bool) -> None:
     assert holds(reply, "de", *rows) is true
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("en", "One of your two orders, 8300001, has been cancelled."),
+        ("es", "Uno de sus dos pedidos, el 8300001, se ha cancelado."),
+        ("fr", "Une de vos deux commandes, la 8300001, est annulée."),
+        ("de", "Eine Ihrer beiden Bestellungen, 8300001, wurde storniert."),
+    ],
+)
+def test_one_of_two_orders_is_not_both(language: str, reply: str) -> None:
+    one = (("8300001", "cancelled"), ("8300002", "processing"))
+    assert holds(reply, language, cancelled("8300001"), orders=one)
+    assert not holds(reply, language, orders=(("8300001", "processing"), ("8300002", "processing")))
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("fr", "Votre remboursement de 64,00 € est effectué, visible en ligne 24 h sur 24."),
+        ("es", "Tu reembolso de 64,00 € está hecho y lo ves en línea 24 horas al día."),
+        ("en", "Your refund of €64.00 is done; see it on line 24 hours a day."),
+    ],
+)
+def test_what_is_on_line_all_day_is_no_order_line(language: str, reply: str) -> None:
+    assert holds(reply, language, paid("8300001", "64.00", "L2"))

@@ -14,13 +14,19 @@ from agent.core.policy_claims import false_deeds, speaks_of_deeds
 ANSWERS = Path(__file__).parent / "policy_answers.jsonl"
 # An author's answers, drawn from the help center: measured, never tuned on. Stopped ones become plain search results.
 STOPPED, LET_THROUGH = 0.12, 0.30
+# As a search shows them, headings and all.
+PASSAGES = {
+    code: [f"{s.heading}\n{s.text}" for a in load_articles() if a.language == code for s in a.sections]
+    for code in ("en", "es", "fr", "de")
+}
 
 
 def test_the_help_centers_own_sentences_are_never_taken_for_deeds() -> None:
     for article in load_articles():
         for section in article.sections:
             shown = [section.text]
-            assert not [s for s in false_deeds(section.text, article.language, Facts(), shown) if len(s.split()) > 2]
+            found = false_deeds(section.text, article.language, Facts(), shown, load_reader())
+            assert not [s for s in found if len(s.split()) > 2 and s.endswith((".", "!", "?"))]
 
 
 @pytest.mark.parametrize(
@@ -41,13 +47,28 @@ def test_the_help_centers_own_sentences_are_never_taken_for_deeds() -> None:
     ],
 )
 def test_a_deed_that_no_row_bears_out_is_found(language: str, sentence: str) -> None:
-    passages = [section.text for article in load_articles() for section in article.sections]
-    assert false_deeds(sentence, language, Facts(), passages, load_reader()) == [sentence]
+    assert false_deeds(sentence, language, Facts(), PASSAGES[language], load_reader()) == [sentence]
 
 
 def test_a_deed_that_a_row_bears_out_may_be_said() -> None:
     row = Action(key="refund:4417028:L1", kind="refund", status="succeeded", order_id="4417028")
     assert not false_deeds("I have refunded your order 4417028.", "en", Facts(actions=(row,)), (), load_reader())
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "The order has already been shipped."),
+        ("en", "Your order has already been shipped."),
+        ("es", "Su pedido ya se ha enviado."),
+        ("fr", "Votre commande est déjà expédiée."),
+        ("de", "Ihre Bestellung ist schon unterwegs."),
+        ("en", "The order has been shipped."),
+        ("en", "The order is cancelled."),
+    ],
+)
+def test_a_heading_or_half_a_condition_is_no_passage(language: str, sentence: str) -> None:
+    assert false_deeds(sentence, language, Facts(), PASSAGES[language], load_reader()) == [sentence]
 
 
 def test_words_of_a_passage_in_another_order_are_no_passage() -> None:
@@ -58,7 +79,7 @@ def test_words_of_a_passage_in_another_order_are_no_passage() -> None:
 
 @pytest.mark.parametrize("language", ["en", "es", "fr", "de"])
 def test_answers_in_many_words_are_told_from_slipped_in_deeds(language: str) -> None:
-    passages = [s.text for article in load_articles() if article.language == language for s in article.sections]
+    passages = PASSAGES[language]
     counts: Counter[tuple[bool, bool]] = Counter()
     for row in map(json.loads, ANSWERS.read_text(encoding="utf-8").splitlines()):
         if row["language"] == language:

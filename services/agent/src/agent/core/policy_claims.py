@@ -13,7 +13,7 @@ from agent.core.claims.opinion import Reader
 from agent.core.keywords import folded
 
 _OF_ONE_CASE = frozenset({"done", "pending", "negated"})
-# So many words in a row, and so many of a sentence's such runs, make it the passage's own.
+# So many words in a row, and so many such runs that two sentences share, make them the same one.
 _RUN = 3
 _RESTATED = 0.7
 Runs = set[tuple[str, ...]]
@@ -45,13 +45,14 @@ def _deeds(sentence: str, language: str, facts: Facts, reader: Reader | None) ->
 
 def _own_words(answer: str, passages: Iterable[str]) -> list[str]:
     """The sentences that no passage has."""
-    shown: Runs = set[tuple[str, ...]]().union(*map(_runs, passages))
-    return [sentence for sentence in split_sentences(answer) if not _is_restated(sentence, shown)]
+    # A heading ("The order has already been shipped") is a case, said of nobody, and ends without a full stop.
+    shown = [_runs(s) for passage in passages for s in split_sentences(passage) if s.endswith((".", "!", "?"))]
+    return [s for s in split_sentences(answer) if not any(_are_alike(_runs(s), other) for other in shown)]
 
 
-def _is_restated(sentence: str, shown: Runs) -> bool:
-    runs = _runs(sentence)
-    return bool(runs) and len(runs & shown) >= _RESTATED * len(runs)
+def _are_alike(one: Runs, other: Runs) -> bool:
+    """Both ways: without its "as soon as" a sentence says something else."""
+    return bool(one) and len(one & other) >= _RESTATED * max(len(one), len(other))
 
 
 def _runs(text: str) -> Runs:

@@ -274,7 +274,7 @@ ENGLISH = Source(
     ),
     whole=WHOLE,
     every_order=(
-        r"(?:all|both|each|every one)(?: of)? (?:(?:the|your|my|his|her|these|those|our) )?(?:(?:two|three|four|five|\d+|open|pending|recent) )*(?:orders|purchases|parcels|packages|shipments)",
+        r"(?<!one\sof\s)(?<!of\s)(?:all|both|each|every one)(?: of)? (?:(?:the|your|my|his|her|these|those|our) )?(?:(?:two|three|four|five|\d+|open|pending|recent) )*(?:orders|purchases|parcels|packages|shipments)",
         r"every (?:single )?(?:order|purchase|parcel|package|shipment)",
     ),
     account=(r"account", r"profile", r"on file", r"customer data", r"billing", r"records?", r"personal"),

@@ -265,7 +265,7 @@ FRENCH = Source(
     whole=WHOLE,
     every_order=(
         r"(?:toutes|tous) (?:vos|tes|les|ses|nos) (?:\w+ )?(?:commandes|achats|colis|envois)",
-        r"(?:vos|tes|les) (?:deux|trois|quatre|\d+) (?:commandes|achats|colis|envois)",
+        r"(?<!de\s)(?:vos|tes|les) (?:deux|trois|quatre|\d+) (?:commandes|achats|colis|envois)",
         r"chacun\w* de (?:vos|tes) (?:commandes|achats|colis)",
     ),
     account=(r"compte", r"profil", r"fiche", r"facturation", r"coordonnées"),

@@ -258,8 +258,8 @@ GERMAN = Source(
     ),
     whole=WHOLE,
     every_order=(
-        r"(?:alle|sämtliche|beide)n? (?:(?:ihre|deine|eure|die|unsere)n? )?(?:(?:zwei|drei|vier|\d+|offenen|laufenden) )?(?:bestellungen|aufträge|pakete|sendungen|einkäufe|käufe|orders|lieferungen|päckchen)",
-        r"(?:ihre|deine|die) (?:beiden|zwei|drei|vier) (?:bestellungen|aufträge|pakete|sendungen|einkäufe|orders|lieferungen)",
+        r"(?:allen?|sämtlichen?|beide) (?:(?:ihre|deine|eure|die|unsere)n? )?(?:(?:zwei|drei|vier|\d+|offenen|laufenden) )?(?:bestellungen|aufträge|pakete|sendungen|einkäufe|käufe|orders|lieferungen|päckchen)",
+        r"(?<!von\s)(?:ihre|deine|die) (?:beiden|zwei|drei|vier) (?:bestellungen|aufträge|pakete|sendungen|einkäufe|orders|lieferungen)",
         r"jede (?:ihrer|deiner) (?:bestellungen|sendungen|lieferungen)",
     ),
     account=(

@@ -160,7 +160,7 @@ def _status(reading: Reading, said: Values, facts: Facts, lexicon: Lexicon) -> t
     listed = {_bare(o) for o in _listed(reading.clause, said)}
     if any(o.status not in fits for o in orders if _bare(o.order_id) in listed):
         return False, "status of an order"
-    if lexicon.has("every_order", reading.clause):
+    if not named and lexicon.has("every_order", reading.clause):
         return all(o.status in fits for o in orders), "status of every order"
     return any(o.status in fits for o in orders), "status of the order"
 
@@ -174,7 +174,7 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
     allowed = _ALLOWED[reading.manner]
     standing = [r for r in rows if r.status in allowed or (reading.manner == "approved" and r.approved_by)]
     if reading.manner == "done" and reading.kinds == ("cancel",) and not standing:
-        each = all if lexicon.has("every_order", reading.clause) else any
+        each = all if not said.orders and lexicon.has("every_order", reading.clause) else any
         return _cancelled_in_orders(said, facts, each), "no succeeded cancellation"
     if not standing:
         return _unsupported(reading, rows, facts, lexicon)
@@ -191,7 +191,7 @@ def _rows(reading: Reading, said: Values, facts: Facts, sentence: str, lexicon: 
 
 def _lacking(reading: Reading, said: Values, standing: list[Action], facts: Facts, lexicon: Lexicon) -> str:
     """What of the things named no row moved, though others did, as a reason."""
-    every = reading.manner == "done" and lexicon.has("every_order", reading.clause)
+    every = reading.manner == "done" and not said.orders and lexicon.has("every_order", reading.clause)
     missing = _left_out(reading, standing, facts) if every else None
     missing = missing or next(
         (o for o in _listed(reading.clause, said) if not any(_is_of_order(r, o) for r in standing)), None
@@ -332,7 +332,8 @@ def _address_without_row(reading: Reading, said: Values, facts: Facts, lexicon: 
     both = "account_change" in reading.kinds and said.orders and lexicon.fields["address"].search(reading.clause)
     if not both or not _AS_WELL.search(reading.clause) or is_denied(reading.clause, lexicon):
         return None
-    moved = {row.order_id for row in facts.actions if row.kind == "address_change" and row.status == "succeeded"}
+    allowed = _ALLOWED[reading.manner]
+    moved = {row.order_id for row in facts.actions if row.kind == "address_change" and row.status in allowed}
     changed = {_bare(order) for order in moved if order}
     return next((f"address of {o}" for o in said.orders if _bare(o) not in changed), None)
 

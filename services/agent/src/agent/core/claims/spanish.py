@@ -248,7 +248,7 @@ SPANISH = Source(
     whole=WHOLE,
     every_order=(
         r"(?:todos|todas) (?:tus|sus|los|las|vuestros|vuestras) (?:\w+ )?(?:pedidos|compras|paquetes|órdenes|envíos)",
-        r"(?:tus|sus|los|las) (?:dos|tres|cuatro|\d+) (?:pedidos|compras|paquetes|órdenes|envíos)",
+        r"(?<!de\s)(?:tus|sus|los|las) (?:dos|tres|cuatro|\d+) (?:pedidos|compras|paquetes|órdenes|envíos)",
         r"(?:ambos|ambas) (?:pedidos|compras|paquetes|órdenes|envíos)",
         r"cada uno de (?:tus|sus|los) (?:pedidos|paquetes)",
     ),

@@ -52,7 +52,8 @@ _REFERENCE_WORD = re.compile(
     re.IGNORECASE,
 )
 _LINE = re.compile(
-    r"(?<![\w-])(?:L|(?:position|posten|zeile|line|ligne|línea|posición|renglón)\s(?=\d))(?P<number>\d{1,3})(?![\w-]|[.,]\d)",
+    r"(?<![\w-])(?:L|(?:position|posten|zeile|(?<!on )line|(?<!en )ligne|(?<!en )línea|posición|renglón)\s(?=\d))"
+    r"(?P<number>\d{1,3})(?![\w-]|[.,]\d)",
     re.IGNORECASE,
 )
 _NOT_REFERENCES = re.compile(r"^(?:DIN|COVID|ISO|IP|USB|PS|WPA)[-_]", re.IGNORECASE)
