@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from common.errors import Transient
-from common.guard.masking import mask
+from common.guard.masking import mask_beginning
 from gateway.api.documents import problems, read_body
 from gateway.channels import Channels, FromChannel
 from gateway.core import requests
@@ -104,7 +104,7 @@ def _field(body: dict[str, Any], name: str) -> str:
 
 def _reply_subject(subject: str) -> str:
     """Return what stands above every answer; masked before it is cut, since half a card number looks like none."""
-    subject = mask(subject)[:_MAX_SUBJECT_CHARS]
+    subject = mask_beginning(subject, _MAX_SUBJECT_CHARS)
     stripped = re.sub(r"^((re|aw|sv|rv|antw|réf)\s*:\s*)+", "", subject.strip(), flags=re.IGNORECASE)
     return f"Re: {stripped or 'your message'}"
 
