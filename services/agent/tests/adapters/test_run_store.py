@@ -9,9 +9,16 @@ import pytest
 from agent.adapters.run_store import ClaimedRun, Ending, LostClaim, TakenOver
 from agent.adapters.store import save_owner, save_state
 from agent.core.replies import Address
-from agent.core.state import ConversationState
+from agent.core.state import ConversationState, Memory
+from agent.owner_api import OwnerChange, _set_owner
+from common.clock import SystemClock
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
+KEY = "refund:4417028:L2"
+
+
+def refund(status: str, **over: Any) -> dict[str, Any]:
+    return {"key": KEY, "kind": "refund", "status": status, "order_id": "4417028", "line_id": "L2"} | over
 
 
 async def test_a_queued_run_is_claimed_by_exactly_one_of_many_workers(make_bench: Any, make_work: Any) -> None:
@@ -132,6 +139,29 @@ async def test_what_was_done_before_a_person_came_stays_known(make_bench: Any, m
     after = (await remembered(bench)).memory
     assert after.actions == {"refund:1": old, "refund:2": new}
     assert after.turns == 0, "only the deeds are kept, for all else the person's word counts"
+
+
+async def test_a_row_that_settled_while_a_person_came_stays_settled_in_memory_and_packet(
+    make_bench: Any, make_work: Any
+) -> None:
+    bench = make_bench()
+    await bench.arrive(make_work())
+    run = await bench.claim()
+    run.state.memory.actions = {KEY: refund("pending")}
+    run.state.run_for("msg_1").moved_keys = [KEY]
+    await bench.parts.runs.checkpoint(run)
+    # The ledger's topic tells how it ended, and then Dana comes; the worker knows nothing of either.
+    settled = refund("succeeded", version=2)
+    async with bench.pool.acquire() as conn:
+        await save_state(
+            conn, "conv_1", ConversationState(memory=Memory(actions={KEY: settled})).model_dump(mode="json")
+        )
+    await _set_owner(bench.pool, "conv_1", OwnerChange(action="takeover", staff="dana"), SystemClock(), [settled])
+    assert not await bench.parts.runs.leave(run, NOW)
+    assert (await remembered(bench)).memory.actions == {KEY: settled}
+    packet = await bench.pool.fetchval("select packet from handoffs")
+    assert [row["status"] for row in packet["actions"]] == ["succeeded"]
+    assert "not known yet" not in packet["next_step"]
 
 
 @pytest.mark.parametrize("taken_over", [True, False])

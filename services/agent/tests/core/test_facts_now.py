@@ -7,7 +7,7 @@ import pytest
 from agent.core.claims import check_sentence, templated_truth
 from agent.core.claims.facts import Facts
 from agent.core.claims.wordings import NOTHING, OFFER, UNREAD
-from agent.core.facts import facts_now, merge_ledger
+from agent.core.facts import facts_now, keep_newest, merge_ledger
 from agent.core.packet import Case, next_step
 from agent.core.state import Memory, RunProgress
 
@@ -54,6 +54,36 @@ def test_of_two_versions_the_higher_one_stays() -> None:
     assert memory.actions["k"]["status"] == "failed"
     merge_ledger([{"key": "k", "kind": "refund", "status": "succeeded", "version": 5}], memory)
     assert memory.actions["k"]["status"] == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("saved", "row", "kept"),
+    [
+        (("succeeded", 2), ("pending", None), "saved"),
+        (("pending", 2), ("awaiting_approval", None), "saved"),
+        (("failed", 4), ("succeeded", None), "saved"),
+        (("pending", 2), ("succeeded", None), "row"),
+        (("failed", 4), ("succeeded", 3), "saved"),
+        (("awaiting_approval", 1), ("pending", 2), "row"),
+        (("succeeded", None), ("pending", None), "saved"),
+        (("pending", None), ("awaiting_approval", None), "saved"),
+        (("awaiting_approval", None), ("pending", None), "row"),
+    ],
+)
+def test_a_run_that_was_taken_over_puts_no_older_copy_over_what_was_saved_meanwhile(
+    saved: tuple[str, int | None], row: tuple[str, int | None], kept: str
+) -> None:
+    """A tool's answer carries no version; what the ledger told of a row does."""
+    copies = {name: {"key": "k", "status": s, "version": v} for name, (s, v) in (("saved", saved), ("row", row))}
+    memory = Memory(actions={"k": copies["saved"]})
+    assert keep_newest([copies["row"]], memory) == [copies[kept]]
+    assert memory.actions == {"k": copies[kept]}
+
+
+def test_what_a_run_alone_knows_is_kept_with_its_reason() -> None:
+    memory, row = Memory(), {"key": "k", "status": "rejected", "reason": "too late"}
+    assert keep_newest([row], memory) == [row]
+    assert memory.actions == {"k": row}
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,13 @@ def test_a_packet_takes_in_rows_that_moved_after_it_was_opened_and_says_what_fol
     assert {k: v for k, v in after.items() if k not in changed} == {k: v for k, v in before.items() if k not in changed}
 
 
+@pytest.mark.parametrize("status", ["pending", "awaiting_approval"])
+def test_a_packet_never_opens_a_row_again_that_it_shows_as_settled(status: str) -> None:
+    case = Case("asked", "dana stepped in", "en", "other", "C-1001", rows_current=True)
+    before = build_packet(case, Memory(actions={"refund:4417028:L1": row("L1")}), [])
+    assert with_rows(before, [row("L1", status)]) == before
+
+
 def entry(message_id: str, sender: str, text: str) -> Json:
     return {"message_id": message_id, "sender": sender, "text": text}
 

@@ -12,6 +12,7 @@ from agent.adapters.handoff_store import HandoffDraft, add_to_packet, insert_han
 from agent.adapters.sending import enqueue_replies, outgoing_replies
 from agent.adapters.store import save_state, save_words
 from agent.core.endings import begin_over, belongs_to_people, keep_spending
+from agent.core.facts import keep_newest
 from agent.core.replies import Address, cut_short
 from agent.core.state import ConversationState
 from common import db
@@ -264,7 +265,7 @@ class RunStore:
         begun anew, since its old thread knows nothing of them.
         """
         progress = run.state.run_for(run.message_id)
-        moved = {key: row for key in progress.moved_keys if (row := run.state.memory.actions.get(key)) is not None}
+        moved = [row for key in progress.moved_keys if (row := run.state.memory.actions.get(key)) is not None]
 
         async def work(conn: db.Connection) -> bool:
             if await conn.fetchval(_HOLD, run.message_id, run.version) is None:
@@ -273,7 +274,7 @@ class RunStore:
             assert row is not None, "a run has its conversation"
             theirs = belongs_to_people(row["owner"], row["status"])
             saved = ConversationState.model_validate(row["run_state"])
-            saved.memory.actions.update(moved)
+            rows = keep_newest(moved, saved.memory)
             lost = [fact for fact in run.state.memory.unheard if fact not in saved.memory.unheard]
             saved.memory.unheard += lost
             address = Address.of(run.work.message, row["owner_version"])
@@ -290,7 +291,7 @@ class RunStore:
                 await save_state(conn, run.conversation_id, saved.model_dump(mode="json"))
             await enqueue_replies(conn, events, now)
             if moved and theirs:
-                await add_to_packet(conn, run.conversation_id, list(moved.values()), cause=run.message_id, now=now)
+                await add_to_packet(conn, run.conversation_id, rows, cause=run.message_id, now=now)
             run.followed_by = await conn.fetchval(_FOLLOWED_BY, run.conversation_id)
             return not theirs
 

@@ -1,6 +1,6 @@
 """What tool results leave behind in a conversation's memory, and the facts that words are held against."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -19,6 +19,7 @@ FINAL = frozenset({"succeeded", "rejected", "failed"})
 ROW_STATUSES = FINAL | {"pending", "awaiting_approval"}
 _FAILED_STATUSES = frozenset({"invalid", "not_found", "error", "blocked"})
 _UNDER_WAY = frozenset({"pending", "awaiting_approval", "succeeded"})
+_HOW_FAR = {"awaiting_approval": 1, "pending": 2} | dict.fromkeys(FINAL, 3)
 _KEPT_ORDERS = 12
 _KEPT_OF_ROW = ("key", "kind", "status", "order_id", "line_id", "currency", "approved_by", "version")
 
@@ -144,6 +145,16 @@ def merge_ledger(rows: list[Json], memory: Memory) -> None:
         )
 
 
+def keep_newest(rows: Iterable[Json], memory: Memory) -> list[Json]:
+    """Put a run's copies of rows where none that is newer was saved meanwhile; returns each row as it stands now."""
+    now = []
+    for row in rows:
+        if not _is_older(row, memory.actions.get(row["key"], {})):
+            memory.actions[row["key"]] = row
+        now.append(memory.actions[row["key"]])
+    return now
+
+
 def book_own_row(row: Json, memory: Memory, run: RunProgress) -> None:
     """Book a row of the ledger that this message moved without our having got the answer; nobody has told of it."""
     merge_ledger([row], memory)
@@ -155,10 +166,15 @@ def book_own_row(row: Json, memory: Memory, run: RunProgress) -> None:
 
 
 def _is_older(row: Json, known: Json) -> bool:
-    """Say whether a copy of a row was made before the one we have; a final row never opens again."""
+    """Say whether a copy of a row was made before the one we have.
+
+    A final row never opens again and an approved one never waits again; else a copy with its version, which is the
+    ledger's own, is held newer than a tool's answer, which has none.
+    """
     if row.get("version") and known.get("version"):
         return bool(row["version"] < known["version"])
-    return known.get("status") in FINAL and row.get("status") not in FINAL
+    made, had = (_HOW_FAR.get(str(r.get("status")), 0) for r in (row, known))
+    return made < had or (made == had and bool(known.get("version")))
 
 
 def _remember_orders(name: str, result: Any, memory: Memory) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.core.facts import keep_newest
 from agent.core.state import Memory
 from agent.core.unheard import name_lost
 from common.events.handoffs import HandoffReason, Priority, Queue
@@ -123,8 +124,9 @@ def build_packet(case: Case, memory: Memory, transcript: list[Json], verified_fi
 
 def with_rows(packet: Json, rows: list[Json]) -> Json:
     """Return the packet of an open handoff with rows that moved after it was opened, and the step that follows."""
-    shown = [{field: row.get(field) for field in _SHOWN_ACTION} for row in rows]
-    actions = {row["key"]: row for row in [*packet["actions"], *shown]}
+    memory = Memory(actions={row["key"]: row for row in packet["actions"]})
+    keep_newest(({field: row.get(field) for field in _SHOWN_ACTION} for row in rows), memory)
+    actions = list(memory.actions.values())
     why = packet["reason"]
     case = Case(
         why["code"],
@@ -136,9 +138,9 @@ def with_rows(packet: Json, rows: list[Json]) -> Json:
         rows_current=bool(why.get("rows_current")),
     )
     return packet | {
-        "actions": list(actions.values()),
-        "pending_approvals": [row for row in actions.values() if row["status"] == "awaiting_approval"],
-        "next_step": next_step(case, Memory(actions=actions)),
+        "actions": actions,
+        "pending_approvals": [row for row in actions if row["status"] == "awaiting_approval"],
+        "next_step": next_step(case, memory),
     }
 
 
