@@ -4,6 +4,10 @@ There is no transaction over both. A claim is written here first: of many claime
 lease lets the next one in should we die before the agent service hears of it. An end is written there first: the row
 stays theirs until the agent service has taken it, so a refusal or a crash in between leaves something to do again,
 by the same person now or by anybody once the lease is over. Every step may be repeated.
+
+An end passes over whoever else the agent service has as owner, because the row says that the lease is ours. So it
+looks there first and at the row after that: a colleague's claim that is seen there stands in the row already, and one
+that isn't changes the version the end expects.
 """
 
 from collections.abc import Awaitable, Callable
@@ -29,13 +33,14 @@ async def claim(desk: Desk, handoff_id: str, staff: str) -> Item:
     """Claim in the queue, then with the agent service; a claim it refuses goes back to the queue."""
     row, changed = await desk.move(handoff_id, "claim", staff)
     try:
-        over = await _tell_agent(desk, row, "claim", staff, held=True)
+        now = await desk.conversations.load_standing(row["conversation_id"])
+        over = not await _tell_agent(desk, row, now, "claim", staff, held=True)
     except Problem as e:
         if changed:
             await _put_back(desk, handoff_id, staff)
         raise _unsettled(e, "the handoff is back in the queue" if changed else "the handoff is still yours") from e
-    if over is not None:
-        await _settle(desk, handoff_id, over, row["owner"])
+    if over:
+        await _settle(desk, handoff_id, now, row["owner"])
         raise Problem(409, "this handoff is over: the conversation is back with the agent")
     return store.handoff_item(await desk.load(handoff_id))
 
@@ -44,7 +49,9 @@ async def end(desk: Desk, handoff_id: str, move: Literal["return", "close"], sta
     """Give back or close with the agent service, then in the queue; whoever ended it may do so again."""
     row = await desk.check(handoff_id, move, staff)
     try:
-        await _tell_agent(desk, row, move, staff, held=row["status"] == "claimed")
+        now = await desk.conversations.load_standing(row["conversation_id"])
+        row = await desk.check(handoff_id, move, staff)
+        await _tell_agent(desk, row, now, move, staff, held=row["status"] == "claimed")
     except Problem as e:
         # A conversation past its retention has no owner any more, and leaves nothing to give back.
         if e.status != 404:
@@ -80,18 +87,17 @@ async def take_over(desk: Desk, conversation_id: str, person: Staff) -> Item:
     return asdict(taken)
 
 
-async def _tell_agent(desk: Desk, row: asyncpg.Record, move: str, staff: str, *, held: bool) -> Standing | None:
-    """Make the move at the agent service; how the conversation stands instead if this handoff is over there."""
+async def _tell_agent(desk: Desk, row: asyncpg.Record, now: Standing, move: str, staff: str, *, held: bool) -> bool:
+    """Make the move at the agent service, where all still is as in ``now``; False if this handoff is over there."""
     await crash_point(f"{move}.before_owner")
-    now = await desk.conversations.load_standing(row["conversation_id"])
     if now.handoff_id != row["id"]:
-        return now
+        return False
     whom = succeeds(now, staff, held=held)
     after = await desk.conversations.change_owner(row["conversation_id"], move, staff, now, whom)
     await crash_point(f"{move}.after_owner")
     async with desk.pool.acquire() as conn:
         await store.save_owner_version(conn, row["id"], after.owner_version)
-    return None
+    return True
 
 
 def _unsettled(e: Problem, where: str) -> Problem:
