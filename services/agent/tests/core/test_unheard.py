@@ -42,6 +42,15 @@ def test_an_earlier_change_of_the_account_says_nothing_of_the_one_that_was_lost(
     assert row_of_lost(fact, [phone, email]) == email
 
 
+def test_a_change_whose_row_is_known_by_its_key_is_that_row_though_it_is_remembered_already() -> None:
+    phone, email = (
+        row("account_change:C-1:phone:1", "account_change"),
+        row("account_change:C-1:email:1", "account_change", "pending"),
+    )
+    fact = note_unheard("account_change", EMAIL, memory(phone, email), email["key"])
+    assert row_of_lost(fact, [email, phone]) == email
+
+
 @pytest.mark.parametrize(
     ("status", "is_kept"),
     [("pending", True), ("succeeded", False), ("failed", False), ("rejected", False), ("awaiting_approval", False)],

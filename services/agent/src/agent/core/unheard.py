@@ -13,14 +13,14 @@ _OPEN = "pending"
 _KEPT = 10
 
 
-def note_unheard(kind: str, args: Json, memory: Memory) -> Json:
+def note_unheard(kind: str, args: Json, memory: Memory, own: str | None = None) -> Json:
     """Keep that a write was sent and nobody heard how it ended; returns what is known of it.
 
-    ``besides`` are the keys of earlier rows that aren't its own.
+    ``besides`` are the keys of earlier rows that aren't its own; ``own`` is the key of its row, where that is known.
     """
     fact: Json = {"kind": kind, "order_id": args.get("order_id"), "line_id": args.get("line_id"), "besides": []}
     if kind not in _ONE_ROW:
-        fact["besides"] = [key for key, row in memory.actions.items() if _is_about(row, fact)]
+        fact["besides"] = [key for key, row in memory.actions.items() if key != own and _is_about(row, fact)]
     if fact not in memory.unheard:
         memory.unheard.append(fact)
         del memory.unheard[:-_KEPT]

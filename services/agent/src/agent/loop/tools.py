@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from agent.adapters.run_store import ClaimedRun, TakenOver
 from agent.adapters.toolgateway import SessionOver, Toolgateway
 from agent.core.confirming import confidence_of, hold
-from agent.core.facts import KIND_OF_TOOL, book_own_row, remember_answer
+from agent.core.facts import KIND_OF_TOOL, book_own_row, remember_answer, row_of
 from agent.core.guarding import guard_of, take_in_records
 from agent.core.links import links_of, remember_links, with_shown_links
 from agent.core.state import Memory, RunProgress, worse_guard
@@ -61,12 +61,17 @@ async def run_call(parts: Parts, run: ClaimedRun, call: Run) -> None:
     if await _needs_code(parts, run, call, answer, memory):
         answer = {"status": "denied", "result": {"reason": "a one-time code was sent; ask the customer for it"}}
     known = tuple(progress.moved_keys)
+    row = row_of(call.name, call.args, answer) if call.name in WRITES else None
+    is_repeated = bool(answer["result"].get("repeated"))
+    if row is not None and is_repeated and row["status"] == "pending" and row["key"] not in known:
+        # Its first try may still end as the answer to a call that nobody waits for.
+        await _note_unheard(parts, run, row)
     # Counted with its answer: one that died with a worker is asked again, however often that happens.
     progress.seen_calls[call.canonical] = progress.seen_calls.get(call.canonical, 0) + 1
     moved = remember_answer(call.name, call.args, answer, memory, progress)
     forget_heard(memory)
     progress.results[call.call_id] = answer
-    if not answer["result"].get("repeated"):
+    if not is_repeated:
         progress.untold += [moved] if moved is not None else []
     elif answer["result"].get("key") not in known:
         await _claim_own_row(parts, run, answer["result"].get("key"))
@@ -81,6 +86,9 @@ async def book_unseen_rows(parts: Parts, run: ClaimedRun) -> None:
     within_s = min(max(parts.left_s(progress), 0.0) + 1.0, parts.limits.row_asks_s)
     for row in await parts.tools.within(within_s).list_actions(run.conversation_id):
         if row.get("message_id") == run.message_id and row["key"] not in progress.moved_keys:
+            if row["status"] == "pending":
+                # Whoever asked for it is gone; the handoff reads the ledger once more after this is saved.
+                await _note_unheard(parts, run, row)
             book_own_row(row, run.state.memory, progress)
 
 
@@ -151,17 +159,26 @@ async def _call_once_back(parts: Parts, call: Run, context: Json, statement: str
 
 async def _look_for_row(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -> Json:
     """The answer to a write was lost: its row says what happened; without one nobody may guess, a person looks (R3)."""
-    fact = note_unheard(KIND_OF_TOOL[call.name], call.args, run.state.memory)
-    # Before the look: what the ledger settles after it comes by the topic, and must find that nobody has heard of it.
-    # Whoever took the conversation over meanwhile still has to see what this write did.
-    with suppress(TakenOver):
-        await parts.runs.checkpoint(run)
+    fact = await _note_unheard(parts, run, {**call.args, "kind": KIND_OF_TOOL[call.name]})
     row = row_of_lost(fact, await _ledger_rows(parts, run.conversation_id))
     if row is None:
         progress.hand_reason, progress.outcome_unknown = "policy", True
         return {"status": "error", "result": {"reason": "the outcome is not known; a colleague looks into it"}}
     known = {f: row.get(f) for f in ("key", "status", "amount", "currency")}
     return {"status": row["status"], "result": known | {"reference": row.get("external_ref")}}
+
+
+async def _note_unheard(parts: Parts, run: ClaimedRun, write: Json) -> Json:
+    """Keep that nobody heard how a write ended; ``write`` is its row, or its arguments where there is none yet.
+
+    Before the look: what the ledger settles after it comes by the topic, and must find that nobody has heard of it.
+    """
+    fact = note_unheard(write["kind"], write, run.state.memory, write.get("key"))
+    if run.is_ours:
+        # Whoever took the conversation over meanwhile still has to see what this write did.
+        with suppress(TakenOver):
+            await parts.runs.checkpoint(run)
+    return fact
 
 
 async def _ledger_rows(parts: Parts, conversation_id: str) -> list[Json]:
