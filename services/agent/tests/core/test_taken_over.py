@@ -103,6 +103,15 @@ def test_a_packet_never_opens_a_row_again_that_it_shows_as_settled(status: str) 
     assert with_rows(before, [row("L1", status)]) == before
 
 
+def test_a_packet_names_a_write_that_was_lost_after_it_was_opened_until_a_row_of_it_turns_up() -> None:
+    case = Case("asked", "dana stepped in", "en", "other", "C-1001", rows_current=True)
+    before = build_packet(case, Memory(), [])
+    lost = [{"kind": "refund", "order_id": "4417028", "line_id": "L2", "besides": []}]
+    assert with_rows(before, [], lost)["next_step"].startswith("Look in the ledger for refund:4417028:L2")
+    found = with_rows(before, [row("L2", "pending")], lost)
+    assert found["next_step"].startswith("Wait for refund:4417028:L2")
+
+
 def entry(message_id: str, sender: str, text: str) -> Json:
     return {"message_id": message_id, "sender": sender, "text": text}
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agent.core.endings import begin_anew
 from agent.core.packet import Case, next_step
 from agent.core.state import Memory
 from agent.core.unheard import forget_heard, name_lost, note_unheard, row_of_lost, went_unheard
@@ -63,6 +64,19 @@ def test_a_lost_write_is_remembered_until_its_row_is_not_open_any_more(status: s
     assert len(known.unheard) == 1
     known.actions["refund:4417028:L2"] = refund(status)
     forget_heard(known)
+    assert bool(known.unheard) is is_kept
+
+
+@pytest.mark.parametrize(
+    ("status", "is_kept"),
+    [(None, False), ("pending", True), ("succeeded", False), ("failed", False), ("awaiting_approval", False)],
+)
+def test_what_a_person_saw_and_gave_back_is_not_lost_any_more_unless_its_row_is_open(
+    status: str | None, is_kept: bool
+) -> None:
+    known = memory(*([refund(status)] if status else []))
+    note_unheard("refund", REFUND, known)
+    begin_anew(known)
     assert bool(known.unheard) is is_kept
 
 

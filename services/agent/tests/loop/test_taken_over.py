@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from agent.adapters.run_store import ClaimedRun
-from agent.adapters.store import save_words
+from agent.adapters.store import save_state, save_words
 from agent.core.handoff import HandOver
-from agent.core.state import ConversationState
+from agent.core.state import ConversationState, Memory
 from agent.loop.handing_over import hand_over
 from agent.loop.play import play_agent_run
 from agent.loop.tools import book_unseen_rows
 from agent.owner_api import OwnerChange, _set_owner
 from agent.worker import Worker
 from common.clock import SystemClock
-from common.errors import Transient
+from common.errors import OutcomeUnknown, Transient
 from common.models import ModelTurn, ToolCall, Usage
 
 Json = dict[str, Any]
@@ -116,6 +116,52 @@ async def test_a_refund_whose_outcome_is_open_tells_the_person_not_to_pay_again(
     after_the_write(bench, lambda: move(bench, "takeover"))
     await work_until_done(bench)
     assert (await packets(bench))[-1]["next_step"] == f"Wait for {KEY}: its outcome is not known yet. Do not pay again."
+
+
+def lose_the_answer(bench: Any, unknown_outcome: OutcomeUnknown, *before: str) -> None:
+    """Have a person act while a refund is under way that no row is ever found of."""
+
+    async def call(*_: Any) -> Json:
+        await move(bench, *before)
+        raise unknown_outcome
+
+    bench.tools.call = call
+
+
+async def test_a_write_that_was_lost_while_a_person_came_is_named_in_their_packet(
+    make_bench: Any, make_work: Any, unknown_outcome: OutcomeUnknown
+) -> None:
+    bench = make_bench(refunds())
+    await bench.arrive(make_work())
+    lose_the_answer(bench, unknown_outcome, "takeover")
+    await work_until_done(bench)
+    opened, fuller = await packets(bench)
+    lost = f"Look in the ledger for {KEY}: nobody heard how it ended. Do nothing twice."
+    assert (opened["next_step"] == lost, fuller["next_step"]) == (False, lost)
+    assert await bench.pool.fetchval("select packet from handoffs") == fuller
+
+
+async def test_a_return_clears_what_was_lost_before_it_also_for_a_run_that_remembers_it(
+    make_bench: Any, make_work: Any, unknown_outcome: OutcomeUnknown
+) -> None:
+    bench = make_bench(says(QUESTION), says(QUESTION))
+    await bench.arrive(make_work())
+    fact = {"kind": "refund", "order_id": "4417028", "line_id": "L1", "besides": []}
+    async with bench.pool.acquire() as conn:
+        state = ConversationState(memory=Memory(unheard=[fact]))
+        await save_state(conn, "conv_1", state.model_dump(mode="json"))
+    real = bench.models.ask
+
+    async def ask(*args: Any) -> ModelTurn:
+        bench.models.ask = real
+        await move(bench, "takeover", "return")
+        turn: ModelTurn = await real(*args)
+        return turn
+
+    bench.models.ask = ask
+    await work_until_done(bench)
+    state = ConversationState.model_validate(await bench.pool.fetchval("select run_state from conversations"))
+    assert state.memory.unheard == []
 
 
 async def test_a_message_given_back_while_its_refund_ran_shows_it_once_and_is_answered(

@@ -131,12 +131,15 @@ def count_handoff(reason: HandoffReason) -> None:
 
 
 async def add_to_packet(
-    conn: db.Connection, conversation_id: str, rows: list[Json], *, cause: str, now: datetime
+    conn: db.Connection, conversation_id: str, rows: list[Json], unheard: list[Json], *, cause: str, now: datetime
 ) -> None:
-    """Show whoever has the conversation rows that moved while they took it, in the caller's transaction."""
+    """Show whoever has the conversation rows that moved while they took it, and name the writes whose answer was lost.
+
+    In the caller's transaction.
+    """
     found = await conn.fetchrow(_LATEST, conversation_id)
     if found is not None:
-        row = await conn.fetchrow(_SAVE_PACKET, found["id"], with_rows(found["packet"], rows))
+        row = await conn.fetchrow(_SAVE_PACKET, found["id"], with_rows(found["packet"], rows, unheard))
         assert row is not None
         event = await _event_of(conn, row)
         event_id = derived_id("handoff", event.handoff_id, cause)

@@ -142,7 +142,8 @@ class ClaimedRun:
 
     ``trace`` holds the headers it was stored under. Once it has ended ``followed_by`` is the route of the
     conversation's next message, if one waits. ``rows_read_at`` is the monotonic time at which the remembered rows were
-    the ledger's own, None since the run waited for a model or a tool.
+    the ledger's own, None since the run waited for a model or a tool. ``unsaved_lost`` are the writes whose answer was
+    lost when a person had the conversation already (core/unheard.py): what was lost before, they know of.
     """
 
     message_id: str
@@ -156,6 +157,7 @@ class ClaimedRun:
     followed_by: str | None = None
     trace: dict[str, str] = field(default_factory=dict)
     rows_read_at: float | None = None
+    unsaved_lost: list[Json] = field(default_factory=list)
 
     @property
     def is_ours(self) -> bool:
@@ -275,7 +277,8 @@ class RunStore:
             theirs = belongs_to_people(row["owner"], row["status"])
             saved = ConversationState.model_validate(row["run_state"])
             rows = keep_newest(moved, saved.memory)
-            lost = [fact for fact in run.state.memory.unheard if fact not in saved.memory.unheard]
+            still_lost = [fact for fact in run.unsaved_lost if fact in run.state.memory.unheard]
+            lost = [fact for fact in still_lost if fact not in saved.memory.unheard]
             saved.memory.unheard += lost
             address = Address.of(run.work.message, row["owner_version"])
             if theirs:
@@ -290,8 +293,9 @@ class RunStore:
             if keep_spending(saved.memory, run.state.memory) or moved or lost or not theirs:
                 await save_state(conn, run.conversation_id, saved.model_dump(mode="json"))
             await enqueue_replies(conn, events, now)
-            if moved and theirs:
-                await add_to_packet(conn, run.conversation_id, rows, cause=run.message_id, now=now)
+            if theirs and (moved or lost):
+                unheard = saved.memory.unheard
+                await add_to_packet(conn, run.conversation_id, rows, unheard, cause=run.message_id, now=now)
             run.followed_by = await conn.fetchval(_FOLLOWED_BY, run.conversation_id)
             return not theirs
 

@@ -1,6 +1,7 @@
 """What a conversation carries over when a message has been answered."""
 
 from agent.core.state import Memory, RunProgress
+from agent.core.unheard import keep_open
 from common.events import WorkItem
 
 # Wishes that need a deed: a turn about one of them that got nothing done is a turn without progress.
@@ -38,11 +39,13 @@ def close_turn(work: WorkItem, memory: Memory, run: RunProgress, *, elapsed_s: f
 def begin_anew(memory: Memory) -> None:
     """Set back what counts towards a handoff, the tokens too: a person gave the conversation back or closed it.
 
-    Without this the ninth message would go straight back to the people who have just answered it.
+    Without this the ninth message would go straight back to the people who have just answered it. A lost write that
+    they looked for isn't named to the next of them again.
     """
     memory.failed_calls = memory.idle_turns = memory.attempts = memory.turns = 0
     memory.agent_seconds = 0.0
     memory.tokens_before = memory.tokens
+    keep_open(memory)
 
 
 def keep_spending(saved: Memory, cut_short: Memory) -> bool:

@@ -122,9 +122,12 @@ def build_packet(case: Case, memory: Memory, transcript: list[Json], verified_fi
     }
 
 
-def with_rows(packet: Json, rows: list[Json]) -> Json:
-    """Return the packet of an open handoff with rows that moved after it was opened, and the step that follows."""
-    memory = Memory(actions={row["key"]: row for row in packet["actions"]})
+def with_rows(packet: Json, rows: list[Json], unheard: Sequence[Json] = ()) -> Json:
+    """Return the packet of an open handoff with rows that moved after it was opened, and the step that follows.
+
+    ``unheard`` are the conversation's writes whose answer was lost.
+    """
+    memory = Memory(actions={row["key"]: row for row in packet["actions"]}, unheard=list(unheard))
     keep_newest(({field: row.get(field) for field in _SHOWN_ACTION} for row in rows), memory)
     actions = list(memory.actions.values())
     why = packet["reason"]

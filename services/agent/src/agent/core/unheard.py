@@ -40,6 +40,11 @@ def forget_heard(memory: Memory) -> None:
     memory.unheard = [fact for fact in memory.unheard if _status(fact, memory) in (None, _OPEN)]
 
 
+def keep_open(memory: Memory) -> None:
+    """Drop all but what still waits for its row to end: a person had the rest before them, and has let go of it."""
+    memory.unheard = [fact for fact in memory.unheard if _status(fact, memory) == _OPEN]
+
+
 def name_lost(memory: Memory) -> str | None:
     """Name the writes that were sent and have no row here, for the person who looks for them."""
     lost = [fact for fact in memory.unheard if _status(fact, memory) is None]

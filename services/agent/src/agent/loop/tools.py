@@ -175,9 +175,11 @@ async def _note_unheard(parts: Parts, run: ClaimedRun, write: Json) -> Json:
     """
     fact = note_unheard(write["kind"], write, run.state.memory, write.get("key"))
     if run.is_ours:
-        # Whoever took the conversation over meanwhile still has to see what this write did.
         with suppress(TakenOver):
             await parts.runs.checkpoint(run)
+            return fact
+    # Whoever took the conversation over meanwhile still has to see what this write did.
+    run.unsaved_lost.append(fact)
     return fact
 
 
