@@ -1,4 +1,4 @@
-"""Two people, or one person twice, at one handoff at once: what one read before never undoes what the other did since."""
+"""Two people, or one person twice, at one handoff at once: what was read before undoes nothing that was done since."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -50,8 +50,9 @@ class Desk:
     def talk(self) -> Any:
         return self.office.neighbours.owners.talks["conv_1"]
 
-    async def post(self, move: str, staff: str) -> Any:
-        return await self.office.http.post(f"/v1/handoffs/ho_1/{move}", json={}, headers=self.office.headers(staff))
+    async def post(self, move: str, staff: str, **body: str) -> Any:
+        headers = self.office.headers(staff)
+        return await self.office.http.post(f"/v1/handoffs/ho_1/{move}", json=body, headers=headers)
 
     async def stands(self) -> tuple[str, str | None, str]:
         """Return status and owner here, and the owner at the agent service."""
@@ -152,3 +153,24 @@ async def test_a_late_end_that_nobody_has_claimed_in_the_meantime_is_still_done(
 async def test_who_may_not_end_it_hears_so_while_the_agent_service_is_away(stale: Desk) -> None:
     stale.office.neighbours.owners_fault = "down"
     assert (await stale.post("return", "erik")).status_code == 409
+
+
+@pytest.mark.parametrize("fault", ["", "down", "lost"])
+@pytest.mark.parametrize("since", ["claim", "reply"])
+async def test_a_claim_that_fails_undoes_no_later_step_of_the_same_person(
+    desk: Desk, between: Any, since: str, fault: str
+) -> None:
+    async def dana_goes_on() -> None:
+        assert (await desk.post("claim", "dana")).status_code == 200
+        if since == "reply":
+            assert (await desk.post("reply", "dana", text="Hello")).status_code == 200
+        desk.office.neighbours.owners_fault = fault
+
+    between("before", "change_owner", dana_goes_on)
+    late = await desk.post("claim", "dana")
+    assert late.status_code == (502 if fault else 409)
+    assert not fault or "still yours" in late.json()["detail"]
+    assert await desk.stands() == ("claimed", "dana", "dana")
+    desk.office.neighbours.owners_fault = ""
+    assert (await desk.post("claim", "erik")).status_code == 409
+    assert (await desk.post("return", "dana")).status_code == 200

@@ -1,5 +1,6 @@
 """All SQL of approvals, named."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -66,15 +67,18 @@ _MOVE = """
 update handoffs set status = $2, owner = $3, updated_at = now(),
     lease_until = case when $2 = 'claimed' then now() + make_interval(secs => $4) end
 where id = $1
+returning lease_until
 """
 _SET_OWNER_VERSION = "update handoffs set owner_version = greatest(owner_version, $2) where id = $1"
 _SETTLE = """
 update handoffs set status = $2, owner = $3, lease_until = null, updated_at = now()
 where id = $1 and status in ('waiting', 'claimed')
 """
+# Every later step of whoever claimed has renewed the lease, and isn't undone with the claim.
 _UNDO_CLAIM = """
 update handoffs set status = 'waiting', owner = null, lease_until = null, updated_at = now()
-where id = $1 and status = 'claimed' and owner = $2
+where id = $1 and status = 'claimed' and owner = $2 and lease_until = $3
+returning id
 """
 _SAVE_REPLY = """
 insert into staff_messages (message_id, handoff_id, conversation_id, staff, text) values ($1, $2, $3, $4, $5)
@@ -83,6 +87,15 @@ insert into staff_messages (message_id, handoff_id, conversation_id, staff, text
 
 class UnknownHandoff(Refused):
     """There is no handoff of that id."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A move that was made: the row as it was before, whether its owner changed, and the lease it gave, if any."""
+
+    before: asyncpg.Record
+    changed: bool
+    lease_until: datetime | None
 
 
 async def see_staff(conn: db.Connection, staff: Staff) -> bool:
@@ -179,28 +192,23 @@ async def open_handoff_of(conn: db.Connection, conversation_id: str) -> str | No
     return found
 
 
-async def move_handoff(
-    conn: db.Connection, handoff_id: str, move: Move, staff: str, lease_s: int
-) -> tuple[asyncpg.Record, bool]:
-    """Make one legal move under the row's lock; returns the row as it was, and whether its owner changed.
-
-    Raises UnknownHandoff or IllegalMove.
-    """
+async def move_handoff(conn: db.Connection, handoff_id: str, move: Move, staff: str, lease_s: int) -> Moved:
+    """Make one legal move under the row's lock; raises UnknownHandoff or IllegalMove."""
     row = await conn.fetchrow(_LOCK_HANDOFF, handoff_id)
     if row is None:
         raise UnknownHandoff("no such handoff")
     after = next_status(_held(row), move, staff)
-    await conn.execute(_MOVE, handoff_id, after, staff, lease_s)
-    return row, row["owner"] != staff
+    lease_until: datetime | None = await conn.fetchval(_MOVE, handoff_id, after, staff, lease_s)
+    return Moved(row, row["owner"] != staff, lease_until)
 
 
 def _held(row: asyncpg.Record) -> Held:
     return Held(row["status"], row["owner"], bool(row["lease_over"]))
 
 
-async def undo_claim(conn: db.Connection, handoff_id: str, staff: str) -> None:
-    """Give a handoff back whose claim the agent service did not accept."""
-    await conn.execute(_UNDO_CLAIM, handoff_id, staff)
+async def undo_claim(conn: db.Connection, handoff_id: str, staff: str, lease_until: datetime | None) -> bool:
+    """Give back the claim that got this very lease; False if somebody, or the same person, has moved on since."""
+    return await conn.fetchval(_UNDO_CLAIM, handoff_id, staff, lease_until) is not None
 
 
 async def settle_handoff(conn: db.Connection, handoff_id: str, status: Status, owner: str | None) -> None:

@@ -25,12 +25,12 @@ class Desk:
     clock: Clock
     lease_s: int
 
-    async def move(self, handoff_id: str, move: Move, staff: str) -> tuple[asyncpg.Record, bool]:
+    async def move(self, handoff_id: str, move: Move, staff: str) -> store.Moved:
         """Make one move in the queue; 404 and 409 come back as Problems."""
 
         known = _known(handoff_id)
 
-        async def work(conn: db.Connection) -> tuple[asyncpg.Record, bool]:
+        async def work(conn: db.Connection) -> store.Moved:
             moved = await store.move_handoff(conn, known, move, staff, self.lease_s)
             await tell(conn, "handoffs")
             return moved

@@ -72,7 +72,7 @@ def handoffs_router(desk: Desk) -> APIRouter:
     @router.post("/handoffs/{handoff_id}/reply")
     async def reply(request: Request, handoff_id: str, body: StaffReply) -> dict[str, Any]:
         staff = await _worker(desk, request)
-        row, _ = await desk.move(handoff_id, "reply", staff)
+        row = (await desk.move(handoff_id, "reply", staff)).before
         message_id = await _send_reply(desk, row, staff, body.text)
         return {"message_id": message_id, **store.handoff_item(await desk.load(handoff_id))}
 
@@ -94,7 +94,7 @@ def _add_actions(router: APIRouter, desk: Desk) -> None:
         staff = await desk.access.staff(request)
         if not staff.may_decide:
             raise Problem(403, "a viewer acts on nothing")
-        row, _ = await desk.move(handoff_id, "act", staff.staff)
+        row = (await desk.move(handoff_id, "act", staff.staff)).before
         return await desk.ledger.act(body.tool, body.args, staff, dict(row))
 
     @router.post("/conversations/{conversation_id}/takeover")

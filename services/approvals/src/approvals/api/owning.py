@@ -12,7 +12,8 @@ that isn't changes the version the end expects.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Any, Literal
+from datetime import datetime
+from typing import Any, Literal, TypeVar
 
 import asyncpg
 
@@ -27,18 +28,19 @@ from common.crash import crash_point
 from common.http import Problem
 
 Item = dict[str, Any]
+_T = TypeVar("_T")
 
 
 async def claim(desk: Desk, handoff_id: str, staff: str) -> Item:
     """Claim in the queue, then with the agent service; a claim it refuses goes back to the queue."""
-    row, changed = await desk.move(handoff_id, "claim", staff)
+    moved = await desk.move(handoff_id, "claim", staff)
+    row = moved.before
     try:
         now = await desk.conversations.load_standing(row["conversation_id"])
         over = not await _tell_agent(desk, row, now, "claim", staff, held=True)
     except Problem as e:
-        if changed:
-            await _put_back(desk, handoff_id, staff)
-        raise _unsettled(e, "the handoff is back in the queue" if changed else "the handoff is still yours") from e
+        back = moved.changed and await _put_back(desk, handoff_id, staff, moved.lease_until)
+        raise _unsettled(e, "the handoff is back in the queue" if back else "the handoff is still yours") from e
     if over:
         await _settle(desk, handoff_id, now, row["owner"])
         raise Problem(409, "this handoff is over: the conversation is back with the agent")
@@ -107,8 +109,8 @@ def _unsettled(e: Problem, where: str) -> Problem:
     return Problem(e.status, f"the agent service didn't confirm it; {where}, try again", headers=e.headers)
 
 
-async def _put_back(desk: Desk, handoff_id: str, staff: str) -> None:
-    await _write(desk, lambda conn: store.undo_claim(conn, handoff_id, staff))
+async def _put_back(desk: Desk, handoff_id: str, staff: str, lease_until: datetime | None) -> bool:
+    return await _write(desk, lambda conn: store.undo_claim(conn, handoff_id, staff, lease_until))
 
 
 async def _settle(desk: Desk, handoff_id: str, now: Standing, owner: str | None) -> None:
@@ -116,9 +118,10 @@ async def _settle(desk: Desk, handoff_id: str, now: Standing, owner: str | None)
     await _write(desk, lambda conn: store.settle_handoff(conn, handoff_id, status, owner))
 
 
-async def _write(desk: Desk, change: Callable[[db.Connection], Awaitable[None]]) -> None:
-    async def work(conn: db.Connection) -> None:
-        await change(conn)
+async def _write(desk: Desk, change: Callable[[db.Connection], Awaitable[_T]]) -> _T:
+    async def work(conn: db.Connection) -> _T:
+        changed = await change(conn)
         await tell(conn, "handoffs")
+        return changed
 
-    await db.in_transaction(desk.pool, work)
+    return await db.in_transaction(desk.pool, work)
