@@ -17,11 +17,13 @@ from agent.core.state import ConversationState
 from common import db
 from common.clock import Clock
 from common.errors import OutcomeUnknown, Transient
+from common.telemetry import get_logger
 
 Json = dict[str, Any]
 # A reply that streams is released in many small parts: a read this young counts as now for the next of them.
 _AS_GOOD_AS_NOW_S = 0.5
 _PAUSE_S = 0.3
+_log = get_logger()
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,10 @@ class Ledger:
     async def load_rows(
         self, conversation_id: str, known: Collection[str] = (), within_s: float | None = None
     ) -> list[Json] | None:
-        """Return the conversation's rows and the ``known`` ones that other conversations own; None out of reach."""
+        """Return the conversation's rows and the ``known`` ones that other conversations own.
+
+        None when it is out of reach or what it answers can't be read.
+        """
         try:
             async with asyncio.timeout(self.brief_s if within_s is None else within_s):
                 while True:
@@ -45,6 +50,9 @@ class Ledger:
                     except (Transient, OutcomeUnknown):
                         await asyncio.sleep(_PAUSE_S)
         except TimeoutError:
+            return None
+        except Exception as error:  # noqa: BLE001 - a person takes over without it, whatever the ledger answered
+            _log.warning("the ledger's answer could not be read", error=type(error).__name__, exc_info=error)
             return None
 
     async def load_rows_of(self, pool: db.Database, conversation_id: str) -> list[Json] | None:
@@ -72,7 +80,15 @@ class Ledger:
         return True
 
     async def _ask(self, conversation_id: str, known: Collection[str]) -> list[Json]:
-        rows = await self.tools.list_actions(conversation_id)
+        rows = [_require_row(row) for row in await self.tools.list_actions(conversation_id)]
         listed = {row["key"] for row in rows}
         others = [await self.tools.load_action(key) for key in known if key not in listed]
-        return [*rows, *(row for row in others if row is not None)]
+        return [*rows, *(_require_row(row) for row in others if row is not None)]
+
+
+def _require_row(row: Json) -> Json:
+    """Return what can be remembered as a row of the ledger; raises ValueError for anything else."""
+    named = isinstance(row, dict) and all(isinstance(row.get(field), str) for field in ("key", "kind", "status"))
+    if not named or not isinstance(row.get("version"), int | None):
+        raise ValueError("the ledger listed something that is no row")
+    return row
