@@ -179,3 +179,26 @@ async def test_an_answer_that_was_found_in_the_ledger_is_not_told_a_second_time(
         [received(change(inline=True))]
     )
     assert await proactive(bench) == []
+
+
+async def test_an_answer_that_is_found_while_its_telling_is_prepared_is_not_told_a_second_time(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = {"kind": "refund", "order_id": "4417028", "line_id": "L2", "besides": []}
+    known = {KEY: {"key": KEY, "kind": "refund", "status": "succeeded"}}
+
+    async def remember(memory: Memory) -> None:
+        state = ConversationState(memory=memory).model_dump(mode="json")
+        await bench.pool.execute("update conversations set run_state = $1", state)
+
+    gather = Outcomes._gather
+
+    async def found_meanwhile(self: Outcomes, event: ActionChanged) -> Any:
+        await remember(Memory(actions=known))
+        return await gather(self, event)
+
+    await remember(Memory(unheard=[lost]))
+    monkeypatch.setattr(Outcomes, "_gather", found_meanwhile)
+    outcomes = Outcomes(bench.pool, bench.parts.customers, bench.parts.ledger, SystemClock())
+    await outcomes.on_action_changed([received(change(inline=True))])
+    assert await proactive(bench) == []

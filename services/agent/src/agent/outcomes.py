@@ -13,7 +13,7 @@ from agent.adapters.sending import enqueue_replies
 from agent.core.endings import waits_for_approval
 from agent.core.facts import merge_ledger
 from agent.core.hours import ALWAYS, StaffHours, on_duty, tell_hours
-from agent.core.outcomes import Outcome, judge_change, tell_outcome
+from agent.core.outcomes import Outcome, judge_change, outcome_message_id, tell_outcome
 from agent.core.packet import Case
 from agent.core.replies import Address
 from agent.core.state import ConversationState, Memory
@@ -23,7 +23,6 @@ from common.clock import Clock
 from common.consumer import Received
 from common.crash import crash_point
 from common.events import ActionChanged, HandoffOpened, ReplyEvent
-from common.ids import derived_id
 from common.inbox import first_time
 
 Json = dict[str, Any]
@@ -111,6 +110,10 @@ class Outcomes:
         if conversation is None or conversation.customer_id != change.customer_id:
             return None
         state = ConversationState.model_validate(conversation.run_state)
+        known = state.memory.actions.get(change.key, {}).get("status")
+        if change.inline and not went_unheard(state.memory.unheard, known, change.model_dump()):
+            # Whoever looked for it has found and told it since.
+            return None
         # Remembered for the next message as well; who answers one just now reads the ledger before speaking of it.
         merge_ledger([change.model_dump(), *(found.rows or [])], state.memory)
         await store.save_state(conn, conversation.id, state.model_dump(mode="json"))
@@ -128,7 +131,7 @@ class Outcomes:
         found: _Found,
     ) -> HandoffOpened | None:
         now, outcome = self.clock.now(), judge_change(change)
-        message_id = f"msg_{derived_id('outcome', change.key, str(change.version))}"
+        message_id = outcome_message_id(change.key, change.version)
         sentences = [tell_outcome(conversation.language, change, outcome.telling)]
         opened = None
         if outcome.needs_person and conversation.owner == "agent":

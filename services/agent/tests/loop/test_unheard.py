@@ -12,6 +12,7 @@ from agent.loop.tools import book_unseen_rows
 from agent.outcomes import Outcomes
 from common.clock import SystemClock
 from common.consumer import Received
+from common.errors import OutcomeUnknown
 from common.events import ActionChanged
 from common.models import ModelTurn, ToolCall, Usage
 
@@ -44,6 +45,10 @@ EMAIL_ROW = REFUND_ROW | {
     "currency": None,
 }
 WRITES = [pytest.param(REFUND, REFUND_ROW, id="refund"), pytest.param(EMAIL, EMAIL_ROW, id="account_change")]
+
+
+class KilledError(Exception):
+    """Stands for kill -9: nothing after it runs."""
 
 
 def calls(*tools: tuple[str, str]) -> ModelTurn:
@@ -130,3 +135,74 @@ async def test_a_row_under_way_that_a_dead_worker_asked_for_is_told_after_the_ha
     topic = Topic(bench)
     await topic.settle(row)
     assert await topic.shown() == [(True, "succeeded")]
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+async def test_what_the_topic_has_told_is_not_shown_again_by_the_look_for_it(
+    make_bench: Any, make_work: Any, unknown_outcome: OutcomeUnknown, is_lost: bool
+) -> None:
+    row = dict(REFUND_ROW)
+    bench = make_bench(calls(REFUND), says("Which item arrived broken?"))
+    bench.tools.answers["issue_refund"] = [unknown_outcome if is_lost else repeated(row)]
+    topic, settled = Topic(bench), False
+
+    async def look(_conversation_id: str) -> list[Any]:
+        nonlocal settled
+        if not settled:
+            settled = True
+            await topic.settle(row)
+        return [row]
+
+    bench.tools.list_actions = look
+    await bench.arrive(make_work())
+    await play_agent_run(bench.parts, await bench.claim())
+    assert settled
+    assert await topic.shown() == [(True, "succeeded")]
+    state = ConversationState.model_validate(await bench.pool.fetchval("select run_state from conversations"))
+    assert state.memory.actions[row["key"]]["status"] == "succeeded"
+
+
+async def test_a_repeated_call_of_the_next_worker_shows_nothing_that_the_topic_has_told(
+    make_bench: Any, make_work: Any, unknown_outcome: OutcomeUnknown
+) -> None:
+    """The first worker died with its look, then the row was settled."""
+    row = dict(REFUND_ROW)
+    bench = make_bench(calls(REFUND), says("Which item arrived broken?"))
+    bench.tools.answers["issue_refund"] = [unknown_outcome]
+    topic = Topic(bench)
+
+    async def die(_conversation_id: str) -> list[Any]:
+        raise KilledError
+
+    live, bench.tools.list_actions = bench.tools.list_actions, die
+    await bench.arrive(make_work())
+    with pytest.raises(KilledError):
+        await play_agent_run(bench.parts, await bench.claim(ttl_s=0.0))
+    bench.tools.list_actions, bench.tools.ledger[row["key"]] = live, row
+    await topic.settle(row)
+    await play_agent_run(bench.parts, await bench.claim())
+    assert len(bench.tools.calls) == 2
+    assert await topic.shown() == [(True, "succeeded")]
+
+
+async def test_a_handoff_does_not_say_again_what_the_topic_has_told(
+    make_bench: Any, make_work: Any, unknown_outcome: OutcomeUnknown
+) -> None:
+    row = dict(REFUND_ROW)
+    bench = make_bench(calls(REFUND, ("hand_to_person", '{"reason": "asked"}')))
+    bench.tools.answers["issue_refund"] = [unknown_outcome]
+    topic = Topic(bench)
+
+    async def look(_conversation_id: str) -> list[Any]:
+        if row["status"] == "pending":
+            await topic.settle(row)
+        return [row]
+
+    bench.tools.list_actions = look
+    await bench.arrive(make_work())
+    await play_agent_run(bench.parts, await bench.claim())
+    done = await bench.done()
+    assert done["handoff"]
+    assert "64.00" not in done["reply"]
+    packet = await bench.pool.fetchval("select packet from handoffs")
+    assert packet["actions"][0]["status"] == "succeeded"

@@ -50,6 +50,7 @@ _SAY = """
 insert into messages (conversation_id, message_id, sender, text) values ($1, $2, $3, $4)
 on conflict (message_id, sender) do nothing
 """
+_WAS_SAID = "select exists (select 1 from messages where message_id = $1 and sender = 'agent')"
 _TRANSCRIPT = """
 select sender, text, at, message_id from messages where conversation_id = $1 order by id desc limit $2
 """
@@ -170,6 +171,11 @@ async def add_done_run(conn: db.Connection, work: WorkItem, outcome: str) -> Non
 async def save_words(conn: db.Connection, conversation_id: str, message_id: str, sender: str, text: str) -> None:
     """Add one entry to the transcript, once a message and sender."""
     await conn.execute(_SAY, conversation_id, message_id, sender, text)
+
+
+async def was_said(pool: db.Database, message_id: str) -> bool:
+    """Say whether the agent's words of a message are in the transcript, and so sent."""
+    return bool(await pool.fetchval(_WAS_SAID, message_id))
 
 
 async def load_transcript(conn: "db.Connection | db.Database", conversation_id: str, limit: int = 200) -> list[Json]:

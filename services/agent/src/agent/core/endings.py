@@ -68,7 +68,8 @@ def begin_over(run: RunProgress) -> RunProgress:
     What the customer has got of it, what was done for it and what it used stays; what the model had in mind doesn't,
     since it knew nothing of what the person said and did.
     """
-    kept = {"message_id", "said", "citations", "moved_rows", "moved_keys", "tokens", "cost_usd", "prompt_version"}
+    deeds = {"moved_rows", "moved_keys", "told_keys"}
+    kept = {"message_id", "said", "citations", "tokens", "cost_usd", "prompt_version"} | deeds
     return RunProgress(**run.model_dump(include=kept), next_seq=run.next_seq + len(run.untold))
 
 

@@ -165,6 +165,16 @@ def book_own_row(row: Json, memory: Memory, run: RunProgress) -> None:
     run.untold.append(memory.actions[row["key"]])
 
 
+def book_told_row(row: Json, memory: Memory, run: RunProgress) -> None:
+    """Book a row that this message moved and whose end the ledger's topic has told by now: it is no news to show."""
+    merge_ledger([row], memory)
+    if row["key"] not in run.moved_keys:
+        run.moved_rows += 1
+        run.moved_keys.append(row["key"])
+    run.answered_keys.append(row["key"])
+    run.told_keys.append(row["key"])
+
+
 def _is_older(row: Json, known: Json) -> bool:
     """Say whether a copy of a row was made before the one we have.
 

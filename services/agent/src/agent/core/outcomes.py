@@ -7,6 +7,7 @@ from typing import Literal
 
 from common.events.actions import ActionChanged
 from common.events.model import Language
+from common.ids import derived_id
 
 Telling = Literal["done", "declined", "failed", "returned", "overdue", "pending", "none"]
 
@@ -102,6 +103,11 @@ def judge_change(change: ActionChanged) -> Outcome:
         # pending or waiting: the row only moved inside; the next change is the one worth a message.
         telling = "none"
     return Outcome(telling, telling in _TO_PEOPLE)
+
+
+def outcome_message_id(key: str, version: int) -> str:
+    """Name the one message that tells a change of a row: the same for who writes it and for who looks for it."""
+    return f"msg_{derived_id('outcome', key, str(version))}"
 
 
 def tell_outcome(language: Language, change: ActionChanged, telling: Telling) -> str:

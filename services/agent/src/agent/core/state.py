@@ -94,6 +94,8 @@ class RunProgress(BaseModel):
     # Row changes of this message: a turn that moved something is a resolution.
     moved_rows: int = 0
     moved_keys: list[str] = []
+    # Those of them whose end the ledger's topic has told.
+    told_keys: list[str] = []
     # Rows that a tool answered in this message, moved by it or not: the ledger's own word, given while it is answered.
     answered_keys: list[str] = []
 

@@ -93,7 +93,8 @@ async def judge_early(parts: Parts, run: ClaimedRun, sentences: list[str], conti
 
 def deeds_of(run: RunProgress, memory: Memory, language: Language, *, current: bool) -> list[str]:
     """Return what was done in this very message and not yet told, one sentence a row, without any offer."""
-    rows = {key: memory.actions[key] for key in run.moved_keys if key in memory.actions}
+    untold = [key for key in run.moved_keys if key not in run.told_keys]
+    rows = {key: memory.actions[key] for key in untold if key in memory.actions}
     facts = facts_now(memory.model_copy(update={"actions": rows}), run, current=current)
     if not facts.actions:
         return []

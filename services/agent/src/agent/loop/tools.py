@@ -5,11 +5,13 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from agent.adapters.run_store import ClaimedRun, TakenOver
+from agent.adapters.store import was_said
 from agent.adapters.toolgateway import SessionOver, Toolgateway
 from agent.core.confirming import confidence_of, hold
-from agent.core.facts import KIND_OF_TOOL, book_own_row, remember_answer, row_of
+from agent.core.facts import KIND_OF_TOOL, book_own_row, book_told_row, remember_answer, row_of
 from agent.core.guarding import guard_of, take_in_records
 from agent.core.links import links_of, remember_links, with_shown_links
+from agent.core.outcomes import outcome_message_id
 from agent.core.state import Memory, RunProgress, worse_guard
 from agent.core.steps import TURN_CUT, may_have_written, tools_may_run
 from agent.core.toolcalls import OWN_TOOLS, WRITES, Answer, Run, judge_call
@@ -89,7 +91,7 @@ async def book_unseen_rows(parts: Parts, run: ClaimedRun) -> None:
             if row["status"] == "pending":
                 # Whoever asked for it is gone; the handoff reads the ledger once more after this is saved.
                 await _note_unheard(parts, run, row)
-            book_own_row(row, run.state.memory, progress)
+            await _book_own_row(parts, run, row)
 
 
 def _own_tool(parts: Parts, run: ClaimedRun, call: Run, progress: RunProgress) -> Json:
@@ -164,6 +166,8 @@ async def _look_for_row(parts: Parts, run: ClaimedRun, call: Run, progress: RunP
     if row is None:
         progress.hand_reason, progress.outcome_unknown = "policy", True
         return {"status": "error", "result": {"reason": "the outcome is not known; a colleague looks into it"}}
+    if await _was_told(parts, row):
+        book_told_row(row, run.state.memory, progress)
     known = {f: row.get(f) for f in ("key", "status", "amount", "currency")}
     return {"status": row["status"], "result": known | {"reference": row.get("external_ref")}}
 
@@ -218,7 +222,19 @@ async def _claim_own_row(parts: Parts, run: ClaimedRun, key: str | None) -> None
     """
     for row in await _ledger_rows(parts, run.conversation_id):
         if row["key"] == key and row.get("message_id") == run.message_id:
-            book_own_row(row, run.state.memory, run.state.run_for(run.message_id))
+            await _book_own_row(parts, run, row)
+
+
+async def _book_own_row(parts: Parts, run: ClaimedRun, row: Json) -> None:
+    progress = run.state.run_for(run.message_id)
+    book = book_told_row if await _was_told(parts, row) else book_own_row
+    book(row, run.state.memory, progress)
+
+
+async def _was_told(parts: Parts, row: Json) -> bool:
+    """Say whether the ledger's topic was faster than our look and has told how the row ended (outcomes.py)."""
+    version = row.get("version")
+    return version is not None and await was_said(parts.pool, outcome_message_id(row["key"], version))
 
 
 def _prose(value: Any) -> list[str]:
