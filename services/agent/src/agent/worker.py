@@ -137,13 +137,23 @@ class Worker:
         if not run.is_ours:
             raise TakenOver
         if run.attempts > MAX_ATTEMPTS:
-            if self.look_up is not None:
-                with contextlib.suppress(*_AWAY):
-                    await self.look_up(run)
+            await self._look_once_more(run)
             await self.give_up(run, f"{run.attempts - 1} attempts failed")
         else:
             await self.play(run)
         _RUNS.labels("ended").inc()
+
+    async def _look_once_more(self, run: ClaimedRun) -> None:
+        """Nothing that the ledger answers, or doesn't, keeps a run that is given up from its person."""
+        try:
+            if self.look_up is not None:
+                await self.look_up(run)
+        except (LostClaim, TakenOver):
+            raise
+        except _DATABASE_TROUBLE:
+            raise
+        except Exception as error:  # noqa: BLE001 - the handoff tells whether the ledger could be read
+            _log.warning("last look failed", run=run.message_id, error=type(error).__name__)
 
     async def _leave(self, run: ClaimedRun) -> None:
         # A ledger that stays away keeps nobody from the end of their message.

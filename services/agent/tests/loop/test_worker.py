@@ -229,6 +229,24 @@ async def test_a_run_that_fails_five_times_is_given_up_to_a_person(make_bench: A
     async with working(bench, play, give_up):
         assert await next_of(given_up) == f"{MAX_ATTEMPTS} attempts failed"
     assert attempts == [1, 2, 3, 4, 5]
+
+
+async def test_a_run_is_given_up_also_where_the_last_look_at_the_ledger_cannot_be_read(
+    make_bench: Any, make_work: Any
+) -> None:
+    bench, given_up = make_bench(), asyncio.Queue[str]()
+    await bench.arrive(make_work())
+    await bench.pool.execute("update runs set attempts = $1", MAX_ATTEMPTS)
+
+    async def look_up(_: ClaimedRun) -> None:
+        raise KeyError("key")
+
+    async def give_up(run: ClaimedRun, why: str) -> None:
+        await bench.parts.runs.finish(run, Ending("handoff", [], why), SystemClock().now())
+        given_up.put_nowait(why)
+
+    async with working(bench, never, give_up, look_up=look_up):
+        assert await next_of(given_up) == f"{MAX_ATTEMPTS} attempts failed"
     assert await bench.pool.fetchval("select status from runs") == "done"
 
 

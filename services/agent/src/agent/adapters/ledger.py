@@ -52,7 +52,7 @@ class Ledger:
         except TimeoutError:
             return None
         except Exception as error:  # noqa: BLE001 - a person takes over without it, whatever the ledger answered
-            _log.warning("the ledger's answer could not be read", error=type(error).__name__, exc_info=error)
+            _log.warning("the ledger's answer could not be read", error=type(error).__name__)
             return None
 
     async def load_rows_of(self, pool: db.Database, conversation_id: str) -> list[Json] | None:
