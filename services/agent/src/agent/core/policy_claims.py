@@ -7,6 +7,7 @@ don't bear that out, and the sentence doesn't stand in the passages that it answ
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from agent.core.claims import Claim, Facts, check_sentence, split_sentences
 from agent.core.claims.opinion import Reader
@@ -16,7 +17,7 @@ _OF_ONE_CASE = frozenset({"done", "pending", "negated"})
 # So many words in a row, and so many such runs that two sentences share, make them the same one.
 _RUN = 3
 _RESTATED = 0.7
-Runs = set[tuple[str, ...]]
+Runs = frozenset[tuple[str, ...]]
 
 
 def speaks_of_deeds(answer: str, language: str, passages: Iterable[str] = (), reader: Reader | None = None) -> bool:
@@ -47,14 +48,16 @@ def _own_words(answer: str, passages: Iterable[str]) -> list[str]:
     """The sentences that no passage has."""
     # A heading ("The order has already been shipped") is a case, said of nobody, and ends without a full stop.
     shown = [_runs(s) for passage in passages for s in split_sentences(passage) if s.endswith((".", "!", "?"))]
-    return [s for s in split_sentences(answer) if not any(_are_alike(_runs(s), other) for other in shown)]
+    return [s for s in split_sentences(answer) if not _is_among(_runs(s), shown)]
 
 
-def _are_alike(one: Runs, other: Runs) -> bool:
-    """Both ways: without its "as soon as" a sentence says something else."""
-    return bool(one) and len(one & other) >= _RESTATED * max(len(one), len(other))
+def _is_among(runs: Runs, shown: list[Runs]) -> bool:
+    """Alike both ways: without its "as soon as" a sentence says something else."""
+    return bool(runs) and any(len(runs & other) >= _RESTATED * max(len(runs), len(other)) for other in shown)
 
 
+# A streamed answer is looked at again with each sentence it grows by, beside the same passages.
+@lru_cache(maxsize=512)
 def _runs(text: str) -> Runs:
     words = re.findall(r"\w+", folded(text))
-    return set(zip(*(words[start:] for start in range(_RUN)), strict=False))
+    return frozenset(zip(*(words[start:] for start in range(_RUN)), strict=False))
